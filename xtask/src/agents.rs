@@ -15,43 +15,65 @@ struct Agent {
     command: &'static str,
     package: &'static str,
     version: &'static str,
-    /// The script that node runs.
-    script: &'static str,
-    /// The name prefix of the packages that contain the program for one platform each.
-    program: &'static str,
+    start: Start,
+    /// The name prefix of the packages that contain the program for one platform each. None: it is JavaScript only.
+    program: Option<&'static str>,
 }
 
-const AGENTS: [Agent; 4] = [
+/// What a launcher starts.
+#[derive(Clone, Copy)]
+enum Start {
+    /// A script of the package, with node.
+    Script(&'static str),
+    /// The program for this platform, which the package's install script would put in its place.
+    Program,
+}
+
+const AGENTS: [Agent; 6] = [
     Agent {
         command: "claude",
         package: "@anthropic-ai/claude-code",
         version: "2.1.325",
         // The package contains it for installations without scripts.
-        script: "cli-wrapper.cjs",
-        program: "@anthropic-ai/claude-code",
+        start: Start::Script("cli-wrapper.cjs"),
+        program: Some("@anthropic-ai/claude-code"),
     },
     Agent {
         command: "codex",
         package: "@openai/codex",
         version: "0.166.0",
-        script: "bin/codex.js",
-        program: "@openai/codex",
+        start: Start::Script("bin/codex.js"),
+        program: Some("@openai/codex"),
     },
     // Contains its own Claude Code.
     Agent {
         command: "claude-agent-acp",
         package: "@agentclientprotocol/claude-agent-acp",
         version: "0.99.1",
-        script: "dist/index.js",
-        program: "@anthropic-ai/claude-agent-sdk",
+        start: Start::Script("dist/index.js"),
+        program: Some("@anthropic-ai/claude-agent-sdk"),
     },
     // Runs the codex above.
     Agent {
         command: "codex-acp",
         package: "@agentclientprotocol/codex-acp",
         version: "2.6.0",
-        script: "dist/index.js",
-        program: "@openai/codex",
+        start: Start::Script("dist/index.js"),
+        program: Some("@openai/codex"),
+    },
+    Agent {
+        command: "gemini",
+        package: "@google/gemini-cli",
+        version: "0.61.0",
+        start: Start::Script("bundle/gemini.js"),
+        program: None,
+    },
+    Agent {
+        command: "opencode",
+        package: "opencode-ai",
+        version: "1.18.33",
+        start: Start::Program,
+        program: Some("opencode"),
     },
 ];
 
@@ -102,9 +124,15 @@ fn install(
     }
     let brought = Path::new("../node_modules").join(node_package().unwrap_or_default()).join("bin/node");
     std::os::unix::fs::symlink(system_node.unwrap_or(&brought), draft.join("bin/node")).map_err(io)?;
-    for Agent { command, package, script, .. } in AGENTS {
-        let file = draft.join("bin").join(command);
-        fs::write(&file, launcher(package, script)).map_err(io)?;
+    for agent in AGENTS {
+        let file = draft.join("bin").join(agent.command);
+        let text = match agent.start {
+            Start::Script(script) => launcher(agent.package, script),
+            Start::Program => {
+                program_launcher(&platform_package(agent.program.unwrap_or(agent.package))?, agent.command)
+            }
+        };
+        fs::write(&file, text).map_err(io)?;
         fs::set_permissions(&file, fs::Permissions::from_mode(0o755)).map_err(io)?;
     }
     fs::write(draft.join(STAMP), stamp).map_err(io)?;
@@ -141,7 +169,8 @@ fn require_version(folder: &Path, package: &str, version: &str) -> Result<(), St
         None => return Err(format!("npm did not install `{package}` {version}")),
     }
     let Some(agent) = AGENTS.iter().find(|agent| agent.package == package) else { return Ok(()) };
-    let named_after = folder.join("node_modules").join(agent.program);
+    let Some(program) = agent.program else { return Ok(()) };
+    let named_after = folder.join("node_modules").join(program);
     let (Some(beside), Some(name)) = (named_after.parent(), named_after.file_name().and_then(|name| name.to_str()))
     else {
         return Ok(());
@@ -173,6 +202,15 @@ fn node_package() -> Result<String, String> {
     }
 }
 
+/// The package with the program for this platform.
+fn platform_package(prefix: &str) -> Result<String, String> {
+    match (std::env::consts::OS, std::env::consts::ARCH) {
+        ("linux", "x86_64") => Ok(format!("{prefix}-linux-x64")),
+        ("linux", "aarch64") => Ok(format!("{prefix}-linux-arm64")),
+        (os, arch) => Err(format!("the real agents have no program for {os} on {arch}")),
+    }
+}
+
 /// The system's Node.js, if it is new enough and below `/usr`, which all jails can read.
 fn system_node() -> Option<PathBuf> {
     let ask = |what: &str| Program::new("node", seconds(30)).args(["--print", what]).output().ok();
@@ -189,6 +227,11 @@ fn major(version: &str) -> Option<u32> {
 /// A launcher script that uses relative paths only, so that the folder can be moved.
 fn launcher(package: &str, script: &str) -> String {
     format!("#!/bin/sh\nbin=${{0%/*}}\nexec \"$bin/node\" \"$bin/../node_modules/{package}/{script}\" \"$@\"\n")
+}
+
+/// The same, for a program that needs no node.
+fn program_launcher(package: &str, command: &str) -> String {
+    format!("#!/bin/sh\nbin=${{0%/*}}\nexec \"$bin/../node_modules/{package}/bin/{command}\" \"$@\"\n")
 }
 
 #[cfg(test)]

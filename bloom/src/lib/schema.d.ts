@@ -39,6 +39,23 @@ export interface paths {
         patch?: never;
         trace?: never;
     };
+    "/api/agent-stats": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        /** How agents did, by profile, model and kind of dispatch: what landed at the first try, fixes, time, and cost per landing. */
+        get: operations["agent_stats"];
+        put?: never;
+        post?: never;
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
     "/api/agents": {
         parameters: {
             query?: never;
@@ -1366,6 +1383,23 @@ export interface paths {
         patch?: never;
         trace?: never;
     };
+    "/api/projects/{name}/move": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        get?: never;
+        put?: never;
+        /** Records that the repository of a project lies elsewhere now, and repairs its worktrees. */
+        post: operations["move_project"];
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
     "/api/projects/{name}/removal": {
         parameters: {
             query?: never;
@@ -1377,6 +1411,23 @@ export interface paths {
         get: operations["preview_removal"];
         put?: never;
         post?: never;
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/api/projects/{name}/rename": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        get?: never;
+        put?: never;
+        /** Gives a project another name. Requests with the old name are refused, and name the new one. */
+        post: operations["rename_project"];
         delete?: never;
         options?: never;
         head?: never;
@@ -1877,7 +1928,7 @@ export interface components {
          */
         ActorType: "operator" | "agent" | "system";
         /** @enum {string} */
-        AgentState: "starting" | "working" | "waiting" | "idle" | "stopped" | "failed" | "unknown";
+        AgentState: "starting" | "working" | "waiting" | "quiet" | "parked" | "idle" | "stopped" | "failed" | "unknown";
         AgentView: {
             /** Format: int64 */
             id: number;
@@ -1904,6 +1955,8 @@ export interface components {
              * @description Seconds since the agent's last sign of life.
              */
             quiet_seconds?: number | null;
+            /** @description While it is `parked`: when its model is tried again. */
+            parked_until?: string | null;
             context?: components["schemas"]["FillView"] | null;
             /**
              * Format: double
@@ -2268,6 +2321,8 @@ export interface components {
             kind: components["schemas"]["EntryKind"];
             /** @description The whole entry as text: for a tool its title and its output, for a plan one line for each step. */
             text: string;
+            /** @description The text continues that of the entry before, without a gap. */
+            continues?: boolean;
             /** @description For a tool: the id of the call. `status` is its state. */
             call?: string | null;
             status?: components["schemas"]["ToolStatus"] | null;
@@ -2289,7 +2344,7 @@ export interface components {
          * @description The kind of an entry in a transcript.
          * @enum {string}
          */
-        EntryKind: "flower" | "prompt" | "said" | "thought" | "tool" | "plan" | "permission" | "noise";
+        EntryKind: "flower" | "prompt" | "said" | "thought" | "tool" | "plan" | "permission" | "noise" | "output";
         /** @description The actor as recorded. The type is a string, so that a damaged event can still be shown. */
         EventActor: {
             type: string;
@@ -2602,7 +2657,7 @@ export interface components {
             next?: string | null;
             /** @description The error in MAIN's `flower.toml`, and which version is in effect. */
             settings?: string | null;
-            /** @description No checks are configured, so that all that merges lands. */
+            /** @description No checks are configured, so every landing that merges reaches MAIN untested. */
             unchecked?: boolean;
         };
         MainView: {
@@ -2622,7 +2677,7 @@ export interface components {
             alarm?: components["schemas"]["AlarmView"] | null;
             frozen?: string | null;
             push?: components["schemas"]["PushView"] | null;
-            /** @description No checks are configured, so that all that merges lands. */
+            /** @description No checks are configured, so every landing that merges reaches MAIN untested. */
             unchecked?: boolean;
             notes: string[];
         };
@@ -2635,6 +2690,10 @@ export interface components {
             by_type: components["schemas"]["ActorType"];
             at: string;
             text: string;
+        };
+        MoveProject: {
+            /** @description The top folder of the repository, where it is now. */
+            path: string;
         };
         /** @enum {string} */
         NeedKind: "env" | "file";
@@ -2757,7 +2816,7 @@ export interface components {
          * @description A property of a repository that the operator should know.
          * @enum {string}
          */
-        NoticeKind: "other_hooks" | "other_branch" | "detached" | "partial" | "shallow" | "sparse" | "lfs" | "submodules" | "unsigned" | "no_checks";
+        NoticeKind: "other_hooks" | "other_branch" | "detached" | "partial" | "shallow" | "sparse" | "lfs" | "submodules" | "unsigned" | "no_checks" | "unapproved" | "no_commits" | "copy";
         OpenLink: {
             /** @description Valid once, for ten minutes. */
             open_url: string;
@@ -2870,6 +2929,10 @@ export interface components {
             lending?: string | null;
             /** @description What is special about the repository, reported at registration: what works differently there, and what to do about it. */
             notices?: components["schemas"]["RepositoryNotice"][];
+            /** @description Why the repository cannot be used, if it is not at its path. */
+            missing?: string | null;
+            /** @description The path from which the repository was moved, reported by the request that found it at its new path. */
+            moved_from?: string | null;
         };
         /** @description A `flower.toml` that flower proposes. */
         ProposalView: {
@@ -2881,7 +2944,7 @@ export interface components {
             found: string[];
             /** @description The text lies in MAIN's checkout and is not committed. */
             uncommitted?: boolean;
-            /** @description Whether the text has a check. Without one, whatever lands reaches MAIN untested. */
+            /** @description Whether the text has a check. Without one, every landing reaches MAIN untested. */
             has_checks?: boolean;
             /** @description Programs that the commands start and that are not installed. */
             missing_programs?: string[];
@@ -2969,6 +3032,9 @@ export interface components {
             archives_left: string[];
             archive: string;
         };
+        RenameProject: {
+            name: string;
+        };
         /** @description What is special about a repository. */
         RepositoryNotice: {
             kind: components["schemas"]["NoticeKind"];
@@ -3034,6 +3100,44 @@ export interface components {
             commit?: number;
             /** Format: int64 */
             commits?: number;
+        };
+        /** @description How agents of a profile did with one kind of dispatch. A figure that no agent reported is absent. */
+        ScoreView: {
+            profile: string;
+            model?: string | null;
+            kind: components["schemas"]["DispatchKind"];
+            /**
+             * Format: int64
+             * @description Dispatches that have ended, without cancelled ones.
+             */
+            ended: number;
+            /** Format: int64 */
+            landed: number;
+            /**
+             * Format: int64
+             * @description Landed without a `fix` before.
+             */
+            first_try: number;
+            /**
+             * Format: int64
+             * @description The `fix` dispatches that followed.
+             */
+            fixes: number;
+            /** Format: int64 */
+            failed: number;
+            /**
+             * Format: int64
+             * @description Mean time of a dispatch.
+             */
+            seconds?: number | null;
+            /**
+             * Format: double
+             * @description All cost divided by the landings.
+             */
+            cost_per_landing?: number | null;
+            currency?: string | null;
+            /** Format: int64 */
+            tokens?: number | null;
         };
         ScratchpadView: {
             /** Format: int64 */
@@ -3500,6 +3604,7 @@ export type MainState = components['schemas']['MainState'];
 export type MainSummary = components['schemas']['MainSummary'];
 export type MainView = components['schemas']['MainView'];
 export type MessageView = components['schemas']['MessageView'];
+export type MoveProject = components['schemas']['MoveProject'];
 export type NeedKind = components['schemas']['NeedKind'];
 export type Needs = components['schemas']['Needs'];
 export type NetworkMode = components['schemas']['NetworkMode'];
@@ -3544,6 +3649,7 @@ export type RecallView = components['schemas']['RecallView'];
 export type Refine = components['schemas']['Refine'];
 export type Remark = components['schemas']['Remark'];
 export type RemovedProject = components['schemas']['RemovedProject'];
+export type RenameProject = components['schemas']['RenameProject'];
 export type RepositoryNotice = components['schemas']['RepositoryNotice'];
 export type Rescue = components['schemas']['Rescue'];
 export type RescueView = components['schemas']['RescueView'];
@@ -3552,6 +3658,7 @@ export type Restore = components['schemas']['Restore'];
 export type RevertRequest = components['schemas']['RevertRequest'];
 export type Role = components['schemas']['Role'];
 export type RunningCheck = components['schemas']['RunningCheck'];
+export type ScoreView = components['schemas']['ScoreView'];
 export type ScratchpadView = components['schemas']['ScratchpadView'];
 export type Seal = components['schemas']['Seal'];
 export type SearchHit = components['schemas']['SearchHit'];
@@ -3659,6 +3766,31 @@ export interface operations {
                 };
                 content: {
                     "application/json": components["schemas"]["ProfileView"][];
+                };
+            };
+        };
+    };
+    agent_stats: {
+        parameters: {
+            query?: {
+                project?: string;
+                /** @description A directory; its project is the one whose repository contains it. */
+                dir?: string;
+                /** @description Only dispatches of the last days. */
+                days?: number;
+            };
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["ScoreView"][];
                 };
             };
         };
@@ -6395,6 +6527,39 @@ export interface operations {
             };
         };
     };
+    move_project: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path: {
+                name: string;
+            };
+            cookie?: never;
+        };
+        requestBody: {
+            content: {
+                "application/json": components["schemas"]["MoveProject"];
+            };
+        };
+        responses: {
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["ProjectView"];
+                };
+            };
+            "4XX": {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["ProblemEnvelope"];
+                };
+            };
+        };
+    };
     preview_removal: {
         parameters: {
             query?: never;
@@ -6412,6 +6577,39 @@ export interface operations {
                 };
                 content: {
                     "application/json": components["schemas"]["RemovedProject"];
+                };
+            };
+            "4XX": {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["ProblemEnvelope"];
+                };
+            };
+        };
+    };
+    rename_project: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path: {
+                name: string;
+            };
+            cookie?: never;
+        };
+        requestBody: {
+            content: {
+                "application/json": components["schemas"]["RenameProject"];
+            };
+        };
+        responses: {
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["ProjectView"];
                 };
             };
             "4XX": {

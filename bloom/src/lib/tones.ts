@@ -34,6 +34,8 @@ const AGENT: Record<AgentState, Tone> = {
   starting: "progress",
   working: "progress",
   waiting: "attention",
+  quiet: "progress",
+  parked: "info",
   idle: "info",
   stopped: "neutral",
   failed: "danger",

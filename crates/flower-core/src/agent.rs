@@ -5,8 +5,8 @@ use crate::actor::Role;
 use crate::aggregate::{Aggregate, Context, subject};
 use crate::dispatch::{self, Dispatch, DispatchState};
 use crate::event::{
-    AgentAssigned, AgentEvent, AgentRefreshed, AgentRestarted, AgentSpent, AgentStarted, AgentStopped, DispatchFailed,
-    Draft, Stream,
+    AgentAssigned, AgentConnected, AgentEvent, AgentRefreshed, AgentRestarted, AgentSpent, AgentStarted, AgentStopped,
+    DispatchFailed, Draft, Stream,
 };
 use crate::ids::{AgentId, BriefId, DispatchId};
 use crate::refusal::Refusal;
@@ -51,6 +51,12 @@ pub struct Agent {
     /// The number of processes that ended unexpectedly during the current work.
     pub restarts: u64,
     pub refreshes: u64,
+    /// The model of its newest session, if the session reported one or flower chose it.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub model: Option<String>,
+    /// Whether its newest session has flower's tools. Absent: not known yet, or an agent in a terminal.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub tools: Option<bool>,
     /// The note that the previous agent on this work left for this agent.
     pub hand_over: Option<String>,
     pub ended: Option<End>,
@@ -88,6 +94,8 @@ const OUTPUT_BYTES: usize = 4 * 1024;
 /// database integer.
 const MAX_SPENT: u64 = 1_000_000_000_000;
 const WHY_CHARS: usize = 500;
+/// Names of models are shorter.
+const MODEL_CHARS: usize = 200;
 
 impl Aggregate for Agent {
     subject!(Agent "agent", AgentEvent, AgentId);
@@ -107,6 +115,8 @@ impl Aggregate for Agent {
             member: new.member,
             restarts: 0,
             refreshes: 0,
+            model: None,
+            tools: None,
             hand_over: None,
             ended: None,
             by: context.by.to_owned(),
@@ -127,6 +137,10 @@ impl Aggregate for Agent {
                 self.hand_over = None;
             }
             AgentEvent::AgentRestarted(_) => self.restarts += 1,
+            AgentEvent::AgentConnected(connected) => {
+                self.model.clone_from(&connected.model);
+                self.tools = connected.tools;
+            }
             AgentEvent::AgentRefreshed(refreshed) => {
                 self.refreshes += 1;
                 self.hand_over = Some(refreshed.note.clone());
@@ -160,6 +174,11 @@ pub enum Step {
     /// The agent's process ended unexpectedly, and the next process starts.
     Restart {
         why: String,
+    },
+    /// A session is open, or more is known about it.
+    Connect {
+        model: Option<String>,
+        tools: Option<bool>,
     },
     /// The agent's context was full: a fresh context continues from the note.
     Refresh {
@@ -287,6 +306,13 @@ pub(crate) fn step(world: &World, number: AgentId, step: &Step) -> Result<Vec<Dr
         Step::Restart { why } => {
             let (restarts, why) = (agent.restarts + 1, text::cut(why, WHY_CHARS));
             Ok(vec![agent.draft(AgentRestarted { number, restarts, why })])
+        }
+        Step::Connect { model, tools } => {
+            let model = model.as_deref().map(|model| text::cut(model, MODEL_CHARS));
+            if (&model, *tools) == (&agent.model, agent.tools) {
+                return Ok(Vec::new());
+            }
+            Ok(vec![agent.draft(AgentConnected { number, model, tools: *tools })])
         }
         Step::Refresh { note, author, used, size } => {
             let note = text::head(note, text::NOTE_BYTES / 4);

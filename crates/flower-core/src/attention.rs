@@ -31,6 +31,8 @@ words! {
         RemoteConflicts = "remote_conflicts",
         /// An agent did not finish its work, and flower requests no further dispatch.
         AgentFailed = "agent_failed",
+        /// A running agent cannot call flower's tools.
+        AgentWithoutTools = "agent_without_tools",
         /// A dispatch waits for an agent that cannot start here.
         DispatchStuck = "dispatch_stuck",
         /// An agent waits until it may do something.
@@ -66,7 +68,7 @@ impl Cause {
             Cause::PermissionAsked => ItemKind::Permission,
             Cause::QuestionAsked => ItemKind::Question,
             Cause::PlanProposed | Cause::SpecRefined | Cause::ResultInReview | Cause::LandingHeld => ItemKind::Approval,
-            Cause::MessageReceived => ItemKind::Message,
+            Cause::MessageReceived | Cause::AgentWithoutTools => ItemKind::Message,
         }
     }
 
@@ -147,6 +149,8 @@ pub struct Situation {
     pub permissions: Vec<Permission>,
     /// Agents of the newest dispatch of a brief that is still open, when that dispatch failed.
     pub failed: Vec<Agent>,
+    /// Running agents whose session has no tools of flower.
+    pub without_tools: Vec<Agent>,
     pub stuck: Vec<Stuck>,
     pub messages: Vec<Unseen>,
 }
@@ -204,6 +208,7 @@ pub fn attention(situation: &Situation) -> Vec<Item> {
     let remotes = situation.remote_conflicts.iter().map(remote_conflict);
     let permissions = situation.permissions.iter().filter_map(permission);
     let agents = situation.failed.iter().filter_map(agent);
+    let without_tools = situation.without_tools.iter().filter_map(without_tools);
     let stuck = situation.stuck.iter().map(stuck);
     let messages = situation.messages.iter().map(message);
     let mut items: Vec<Item> = questions
@@ -213,6 +218,7 @@ pub fn attention(situation: &Situation) -> Vec<Item> {
         .chain(remotes)
         .chain(permissions)
         .chain(agents)
+        .chain(without_tools)
         .chain(stuck)
         .chain(messages)
         .collect();
@@ -268,7 +274,7 @@ fn landing(landing: &Landing) -> Option<Item> {
         brief: landing.briefs.first().copied(),
         landing: Some(number),
         title: landing.title.clone(),
-        text: format!("landing {number} waits to be let in: {}", landing.reason.as_deref().unwrap_or_default()),
+        text: format!("landing {number} waits for your approval: {}", landing.reason.as_deref().unwrap_or_default()),
         next: format!("flower queue approve {number}"),
         ..Item::new(Cause::LandingHeld, &landing.queued_at)
     })
@@ -349,6 +355,21 @@ fn agent(agent: &Agent) -> Option<Item> {
     })
 }
 
+fn without_tools(agent: &Agent) -> Option<Item> {
+    if !agent.is_live() || agent.tools != Some(false) {
+        return None;
+    }
+    let name = &agent.name;
+    Some(Item {
+        brief: agent.brief,
+        title: format!("{name} has no tools of flower"),
+        text: "it has not asked for them in its session; its prompt tells it the command line instead".to_owned(),
+        next: format!("flower agent log {name}; flower agent stop {name}"),
+        agent: Some(name.clone()),
+        ..Item::new(Cause::AgentWithoutTools, &agent.started_at)
+    })
+}
+
 fn stuck(waiting: &Stuck) -> Item {
     let number = waiting.dispatch;
     Item {
@@ -399,12 +420,15 @@ impl Alarm {
     pub fn way_out(self) -> &'static str {
         match self {
             Alarm::Dirty => {
-                "make the changes a worktree: `flower main rescue`; or put MAIN back and keep them under a ref: `flower main restore`"
+                "move the changes into a worktree: `flower main rescue`; or put MAIN back and keep them under a ref: `flower main restore`"
             }
             Alarm::Moved => {
-                "take it in through the checks: `flower main adopt`; make it a worktree: `flower main rescue`; or put MAIN back: `flower main restore`"
+                "land it through the checks: `flower main adopt`; move it into a worktree: `flower main rescue`; or put MAIN back: `flower main restore`"
             }
-            Alarm::Detached | Alarm::Gone => "put it back: `flower main restore`; nothing is lost by it",
+            Alarm::Detached => {
+                "check MAIN's branch out again with `git switch`; or `flower main restore`, which keeps edits under a ref"
+            }
+            Alarm::Gone => "put it back: `flower main restore`; nothing is lost by it",
         }
     }
 }

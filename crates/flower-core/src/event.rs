@@ -162,6 +162,10 @@ events! {
     Project(ProjectEvent) {
         ProjectRegistered = "project_registered" { name: String, root: String }
         ProjectRemoved = "project_removed" { name: String }
+        /// The repository of a project lies elsewhere from now on.
+        ProjectMoved = "project_moved" { name: String, from: String, root: String }
+        /// The former name leads to the new one, and no other project can take it.
+        ProjectRenamed = "project_renamed" { from: String, to: String }
         /// The commands of the project's `flower.toml` that may run, by the SHA-256 of their list.
         CommandsApproved = "commands_approved" { project: String, sha256: String }
         /// Commits that change paths on which another agent holds a lease.
@@ -418,6 +422,8 @@ events! {
         }
         AgentAssigned = "agent_assigned" { number: AgentId, dispatch: DispatchId }
         AgentRestarted = "agent_restarted" { number: AgentId, restarts: u64, why: String }
+        /// A session of the agent is open: with this model, as far as that is known, and with flower's tools or without.
+        AgentConnected = "agent_connected" { number: AgentId, model: Option<String>, tools: Option<bool> }
         /// The agent continues from the note with a fresh context, under the same name.
         AgentRefreshed = "agent_refreshed" {
             number: AgentId,

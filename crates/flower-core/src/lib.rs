@@ -32,6 +32,7 @@ pub mod readiness;
 pub mod recall;
 pub mod refusal;
 pub mod review;
+pub mod scorecard;
 pub mod scratchpad;
 pub mod text;
 pub mod token;

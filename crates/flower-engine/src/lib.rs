@@ -30,6 +30,7 @@ mod path_policy;
 pub mod profiles;
 pub mod projects;
 pub mod registration;
+pub mod repository_mark;
 pub mod review;
 pub mod settings;
 pub mod terminal;
@@ -138,8 +139,17 @@ impl App {
             &profiles,
             &dispatcher,
         ));
-        let tools =
-            Arc::new(Tools::new(&access, &projects, &briefs, &messages, &leases, &merge_queue, &dispatcher, &overview));
+        let tools = Arc::new(Tools::new(
+            &access,
+            &projects,
+            &briefs,
+            &messages,
+            &leases,
+            &merge_queue,
+            &dispatcher,
+            &agents,
+            &overview,
+        ));
         App {
             hints: setup.hints.clone(),
             access,

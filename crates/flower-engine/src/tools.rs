@@ -11,15 +11,20 @@ mod work;
 pub use resources::{MAIN, changed_resources, is_resource};
 
 use super::projects::ProjectChoice;
-use crate::{Access, Briefs, Dispatcher, Leases, MergeQueue, Messages, Overview, Projects};
+use crate::{Access, Agents, Briefs, Dispatcher, Leases, MergeQueue, Messages, Overview, Projects};
 use flower_contract::error::{Problem, ProblemKind};
 use flower_contract::view::ToolAnswer;
-use flower_core::Caller;
+use flower_core::{Caller, Role};
 use serde::de::DeserializeOwned;
 use serde_json::{Map, Value};
 use std::sync::Arc;
 
 pub use crate::tool_names::TOOLS;
+
+/// Arguments that clients add to each call for themselves. Gemini adds this one.
+const ADDED_BY_CLIENTS: [&str; 1] = ["wait_for_previous"];
+/// Ignored arguments that an answer names.
+const MAX_NAMED: usize = 5;
 
 /// The tools of agents over MCP.
 pub struct Tools {
@@ -30,6 +35,7 @@ pub struct Tools {
     leases: Arc<Leases>,
     merge_queue: Arc<MergeQueue>,
     dispatcher: Arc<Dispatcher>,
+    agents: Arc<Agents>,
     overview: Arc<Overview>,
 }
 
@@ -43,6 +49,7 @@ impl Tools {
         leases: &Arc<Leases>,
         merge_queue: &Arc<MergeQueue>,
         dispatcher: &Arc<Dispatcher>,
+        agents: &Arc<Agents>,
         overview: &Arc<Overview>,
     ) -> Tools {
         Tools {
@@ -53,21 +60,31 @@ impl Tools {
             leases: leases.clone(),
             merge_queue: merge_queue.clone(),
             dispatcher: dispatcher.clone(),
+            agents: agents.clone(),
             overview: overview.clone(),
         }
     }
 
-    /// Runs a tool, and adds a notice about the caller's inbox to the answer.
+    /// The tools that the caller's role can use. An agent that asks for them has them.
+    pub fn list(&self, caller: &Caller) -> Vec<&'static str> {
+        self.agents.note_tools_listed(caller);
+        tools_of(caller.role)
+    }
+
+    /// Runs a tool, and adds a notice about ignored arguments and the caller's inbox to the answer.
     pub async fn call(
         self: &Arc<Self>,
         caller: &Caller,
         tool: &str,
         arguments: Map<String, Value>,
     ) -> Result<ToolAnswer, Problem> {
-        let answer = self.run_tool(caller, tool, arguments).await;
-        match answer {
-            Ok(answer) if tool == "check_inbox" => Ok(answer),
-            Ok(answer) => Ok(ToolAnswer { notice: self.inbox_notice(caller).await, ..answer }),
+        let mut ignored = Vec::new();
+        match self.run_tool(caller, tool, arguments, &mut ignored).await {
+            Ok(answer) => {
+                let inbox = if tool == "check_inbox" { None } else { self.inbox_notice(caller).await };
+                let notices: Vec<String> = [ignored_notice(tool, &ignored), inbox].into_iter().flatten().collect();
+                Ok(ToolAnswer { notice: (!notices.is_empty()).then(|| notices.join("\n")), ..answer })
+            }
             Err(problem) => {
                 if problem.kind == ProblemKind::Forbidden {
                     self.access.record_refused(caller, tool, &problem.message).await;
@@ -90,8 +107,9 @@ impl Tools {
         caller: &Caller,
         tool: &str,
         arguments: Map<String, Value>,
+        ignored: &mut Vec<String>,
     ) -> Result<ToolAnswer, Problem> {
-        let raw = RawArguments { tool, arguments };
+        let raw = RawArguments { tool, arguments, ignored };
         match tool {
             "start_work" => work::start_work(self, caller, raw.parse()?).await,
             "recall_brief" => work::recall_brief(self, caller, raw.parse()?).await,
@@ -120,20 +138,52 @@ impl Tools {
     }
 }
 
+/// The tools that a role can use, in the order in which agents see them. [`flower_core::policy`] decides each call.
+pub fn tools_of(role: Role) -> Vec<&'static str> {
+    let may_use = |tool: &str| match role {
+        Role::Operator | Role::Orchestrator => true,
+        Role::Worker => tool != "create_brief",
+        // It reads everything, opens incidents, and writes notes.
+        Role::Ops => matches!(
+            tool,
+            "recall_brief" | "list_briefs" | "search" | "create_brief" | "add_note" | "check_inbox" | "send_message"
+        ),
+    };
+    TOOLS.into_iter().filter(|tool| may_use(tool)).collect()
+}
+
+fn ignored_notice(tool: &str, ignored: &[String]) -> Option<String> {
+    let unexpected: Vec<String> = ignored
+        .iter()
+        .filter(|name| !ADDED_BY_CLIENTS.contains(&name.as_str()))
+        .map(|name| format!("`{}`", flower_core::text::visible(name, 40)))
+        .take(MAX_NAMED)
+        .collect();
+    (!unexpected.is_empty())
+        .then(|| format!("[ignored, because `{tool}` has no such argument: {}]", unexpected.join(", ")))
+}
+
 /// The arguments of a call before they are parsed.
 struct RawArguments<'a> {
     tool: &'a str,
     arguments: Map<String, Value>,
+    /// Gets the names of the arguments that the tool does not know.
+    ignored: &'a mut Vec<String>,
 }
 
 impl RawArguments<'_> {
     /// Parses the arguments. An error names the field.
     fn parse<T: DeserializeOwned>(self) -> Result<T, Problem> {
-        serde_path_to_error::deserialize(Value::Object(self.arguments)).map_err(|error| {
-            let field = error.path().to_string();
+        let RawArguments { tool, arguments, ignored } = self;
+        let mut note_ignored = |path: serde_ignored::Path<'_>| ignored.push(path.to_string());
+        let mut track = serde_path_to_error::Track::new();
+        let arguments = Value::Object(arguments);
+        let known = serde_ignored::Deserializer::new(&arguments, &mut note_ignored);
+        T::deserialize(serde_path_to_error::Deserializer::new(known, &mut track)).map_err(|error| {
+            let field = track.path().to_string();
             let at = if field == "." { String::new() } else { format!("`{field}`: ") };
-            let hint = format!("correct that and call `{}` again; nothing was done", self.tool);
-            Problem::usage(format!("{at}{}", error.inner()), hint)
+            let hint = format!("correct that and call `{tool}` again; nothing was done");
+            Problem::usage(format!("{at}{error}"), hint)
         })
     }
 }
@@ -141,4 +191,48 @@ impl RawArguments<'_> {
 /// An answer without a notice.
 fn text(text: String) -> ToolAnswer {
     ToolAnswer { text, notice: None }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use flower_core::policy::{Right, require_role};
+    use flower_core::{Actor, DispatchId, Door};
+
+    /// A tool that is listed for a role but refused to it would cost tokens and calls for nothing.
+    #[test]
+    fn a_role_sees_the_tools_whose_rights_it_has() {
+        let right = |tool: &str| match tool {
+            "start_work" | "hand_back" => Some(Right::Run(DispatchId(1))),
+            "create_brief" => Some(Right::OpenIncident),
+            "propose_plan" | "refine_spec" | "add_note" | "write_scratchpad" => Some(Right::Contribute),
+            "reserve_paths" => Some(Right::Reserve),
+            "check_work" => Some(Right::Enter),
+            "check_inbox" | "send_message" => Some(Right::Speak),
+            _ => None,
+        };
+        for role in [Role::Operator, Role::Orchestrator, Role::Worker, Role::Ops] {
+            let caller = Caller::unbound(Actor::system(), role, Door::Mcp);
+            let listed = tools_of(role);
+            for tool in TOOLS {
+                let has_right = right(tool).is_none_or(|right| require_role(&caller, right).is_ok());
+                // The right to contribute of the role ops covers notes only.
+                let only_notes = matches!(tool, "propose_plan" | "refine_spec" | "write_scratchpad");
+                let expected = has_right && !(role == Role::Ops && only_notes);
+                assert_eq!(listed.contains(&tool), expected, "{tool} for {role}");
+            }
+        }
+    }
+
+    #[test]
+    fn ignored_arguments_are_named_unless_clients_add_them() {
+        let mut ignored = Vec::new();
+        let arguments = serde_json::json!({ "brief": "7", "wait_for_previous": true, "colour": 1 });
+        let Value::Object(arguments) = arguments else { panic!("an object") };
+        let raw = RawArguments { tool: "recall_brief", arguments, ignored: &mut ignored };
+        assert_eq!(raw.parse::<arguments::RecallBrief>().unwrap().brief, Some(7));
+        let notice = ignored_notice("recall_brief", &ignored).unwrap();
+        assert_eq!(notice, "[ignored, because `recall_brief` has no such argument: `colour`]");
+        assert_eq!(ignored_notice("recall_brief", &ignored[..0]), None);
+    }
 }

@@ -45,6 +45,20 @@ pub fn given_up(conn: &mut Conn, limit: u64) -> Result<Vec<Agent>, StoreError> {
     Ok(agents.into_iter().filter(failed).collect())
 }
 
+/// The newest agents that flower ran on dispatches, newest first, of one project or of all.
+pub fn on_dispatches(conn: &mut Conn, project: Option<&str>, limit: u64) -> Result<Vec<Agent>, StoreError> {
+    let sql = "SELECT state FROM agents WHERE dispatch IS NOT NULL AND (CAST($1 AS TEXT) IS NULL OR project = $1)
+         ORDER BY number DESC LIMIT $2";
+    conn.rows(sql, params![project, limit])?.iter().map(Row::state).collect()
+}
+
+/// The usage of each dispatch from a number on.
+pub fn spent_by_dispatch(conn: &mut Conn, from: DispatchId) -> Result<Vec<(DispatchId, Spent)>, StoreError> {
+    let sql = "SELECT dispatch, CAST(sum(tokens) AS BIGINT), CAST(sum(cost) AS BIGINT), max(currency) FROM spendings
+         WHERE dispatch >= $1 GROUP BY dispatch ORDER BY dispatch";
+    conn.rows(sql, params![from])?.iter().map(|row| Ok((row.id(0)?, sums_of(row, 1)?))).collect()
+}
+
 pub fn last(conn: &mut Conn) -> Result<AgentId, StoreError> {
     super::dispatches::highest(conn, "agents")
 }

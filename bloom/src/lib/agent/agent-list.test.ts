@@ -1,6 +1,6 @@
 import { expect, it } from "vitest";
 import type { AgentView, DispatchView } from "../api";
-import { endedToday, waitingDispatches, sortAgents, agentSummary } from "./agent-list";
+import { endedToday, waitingDispatches, sortAgents, agentSummary, stateText } from "./agent-list";
 
 const agent = (name: string, state: string, started: string, ended?: string) =>
   ({ name, state, started_at: started, ended_at: ended ?? null }) as AgentView;
@@ -36,4 +36,15 @@ it("keeps the line in the order in which it was asked for", () => {
   expect(
     waitingDispatches([one(7, "requested"), one(3, "requested"), one(2, "claimed")]).map((each) => each.id),
   ).toEqual([3, 7]);
+});
+
+it("says how long an agent is quiet, and until when it is parked", () => {
+  const now = new Date(2026, 10, 16, 15).getTime();
+  const quiet = { ...agent("a", "quiet", "1"), quiet_seconds: 150 } as AgentView;
+  expect(stateText(quiet, now)).toBe("quiet 2m");
+  const parked = (hours: number) =>
+    ({ ...agent("a", "parked", "1"), parked_until: new Date(now + hours * 3_600_000).toISOString() }) as AgentView;
+  expect(stateText(parked(2), now)).toBe("parked until 17:00");
+  expect(stateText(parked(48), now)).toBe("parked until 2026-11-18 15:00");
+  expect(stateText(agent("a", "working", "1"), now)).toBe("working");
 });

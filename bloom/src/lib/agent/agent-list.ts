@@ -7,10 +7,32 @@ const RANK: Record<AgentState, number> = {
   failed: 1,
   unknown: 1,
   working: 2,
+  quiet: 2,
+  parked: 3,
   starting: 3,
   idle: 4,
   stopped: 5,
 };
+
+/** `working`, `quiet 2m`, `parked until 15:28`, or how it ended. */
+export function stateText(agent: AgentView, now: number): string {
+  if (agent.ended) return agent.ended.how;
+  if (agent.state === "quiet" && typeof agent.quiet_seconds === "number") {
+    return `quiet ${roughTime(agent.quiet_seconds)}`;
+  }
+  if (agent.state === "parked" && agent.parked_until) {
+    const until = new Date(agent.parked_until);
+    const isToday = until.toDateString() === new Date(now).toDateString();
+    const time = until.toLocaleTimeString("en-GB", { hour: "2-digit", minute: "2-digit" });
+    return `parked until ${isToday ? time : `${until.toLocaleDateString("en-CA")} ${time}`}`;
+  }
+  return agent.state;
+}
+
+function roughTime(seconds: number): string {
+  if (seconds < 60) return `${seconds}s`;
+  return seconds < 3_600 ? `${Math.floor(seconds / 60)}m` : `${Math.floor(seconds / 3_600)}h`;
+}
 
 export function sortAgents(agents: AgentView[]): AgentView[] {
   const rank = (agent: AgentView) => RANK[agent.state] ?? 5;
@@ -38,7 +60,8 @@ export function agentSummary(agents: AgentView[]): string {
   const parts: [number, string][] = [
     [countOf("waiting"), "waiting"],
     [countOf("failed", "unknown"), "failed or unknown"],
-    [countOf("working", "starting"), "working"],
+    [countOf("working", "starting", "quiet"), "working"],
+    [countOf("parked"), "parked"],
     [countOf("idle"), "idle"],
   ];
   return parts

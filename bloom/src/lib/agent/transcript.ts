@@ -45,7 +45,7 @@ export class Items {
         this.items.push(toolAfter({ key: this.key(entry), at: entry.at, kind: "tool", text: "" }, entry));
       }
     } else if (last?.kind === entry.kind && flows(entry.kind) && last.text.length < MAX_TEXT) {
-      const gap = /\s$/.test(last.text) ? "" : entry.kind === "noise" ? "\n" : "\n\n";
+      const gap = entry.continues || /\s$/.test(last.text) ? "" : isLines(entry.kind) ? "\n" : "\n\n";
       this.items[this.items.length - 1] = { ...last, text: last.text + gap + entry.text };
     } else {
       const { at, kind, text, steps } = entry;
@@ -73,7 +73,12 @@ export class Items {
 
 /** Kinds whose consecutive entries are parts of one text. */
 function flows(kind: Entry["kind"]): boolean {
-  return kind === "said" || kind === "thought" || kind === "noise";
+  return kind === "said" || kind === "thought" || isLines(kind);
+}
+
+/** Kinds whose entries are lines. */
+function isLines(kind: Entry["kind"]): boolean {
+  return kind === "noise" || kind === "output";
 }
 
 function toolAfter(before: Item, entry: Entry): Item {

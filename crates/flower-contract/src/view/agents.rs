@@ -3,6 +3,7 @@
 use crate::schema;
 use crate::word::words;
 use flower_core::agent::Ending;
+use flower_core::readiness::DispatchKind;
 use flower_core::{Permission, Role};
 use serde::{Deserialize, Serialize};
 use utoipa::ToSchema;
@@ -12,9 +13,14 @@ words! {
         Starting = "starting",
         Working = "working",
         Waiting = "waiting",
+        /// Its process runs, and it has sent nothing for a while.
+        Quiet = "quiet",
+        /// Its model has a limit or an outage, and is tried again later.
+        Parked = "parked",
         Idle = "idle",
         Stopped = "stopped",
         Failed = "failed",
+        /// Its process cannot be asked.
         Unknown = "unknown",
     }
 }
@@ -38,12 +44,18 @@ pub struct AgentView {
     pub evidence: String,
     /// Seconds since the agent's last sign of life.
     pub quiet_seconds: Option<u64>,
+    /// While it is `parked`: when its model is tried again.
+    pub parked_until: Option<String>,
     /// How full the agent's context is; absent if the agent does not report it.
     pub context: Option<FillView>,
     /// The cost so far; absent if the agent does not report it.
     pub cost: Option<f64>,
     pub currency: Option<String>,
     pub tokens: Option<u64>,
+    /// The model of its session, as the session reports it or flower chose it; absent if that is not known.
+    pub model: Option<String>,
+    /// Whether its session has flower's tools; absent if that is not known, or the agent runs in a terminal.
+    pub tools: Option<bool>,
     pub pid: Option<u32>,
     /// The agent has a terminal to attach to.
     pub terminal: bool,
@@ -88,7 +100,43 @@ pub struct ProfileView {
     /// Each with how to solve it.
     pub missing: Vec<String>,
     pub version: Option<String>,
+    /// Whether a session could be opened with this version of the program.
+    pub trial: TrialView,
+    /// The model that sessions must have.
+    pub model: Option<String>,
+    /// The profile does not run without a model.
+    pub model_required: bool,
+    /// What its agents report of what they spend; absent if that is not known.
+    pub reports: Option<Vec<Reported>>,
+    /// What of the operator's own configuration of the agent reaches the jail.
+    pub configuration: String,
     pub needs: Vec<ProfileNeed>,
+}
+
+words! {
+    /// Whether a session could be opened with a program.
+    TrialState {
+        NotTried = "not_tried",
+        Worked = "worked",
+        Failed = "failed",
+        /// A program in a terminal has no handshake.
+        NotNeeded = "not_needed",
+    }
+}
+
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, ToSchema)]
+pub struct TrialView {
+    pub state: TrialState,
+    pub at: Option<String>,
+    /// Why it failed.
+    pub why: Option<String>,
+    /// The model that the session reported.
+    pub model: Option<String>,
+}
+
+words! {
+    /// What agents report of what they spend.
+    Reported { Cost = "cost", Tokens = "tokens" }
 }
 
 /// The name of a variable or a file, never its content.
@@ -121,6 +169,8 @@ pub enum EntryKind {
     Permission,
     /// A line of standard error, or a line that is not ACP.
     Noise,
+    /// What a program in a terminal printed, as plain lines.
+    Output,
 }
 
 words! {
@@ -139,6 +189,9 @@ pub struct Entry {
     pub kind: EntryKind,
     /// The whole entry as text: for a tool its title and its output, for a plan one line for each step.
     pub text: String,
+    /// The text continues that of the entry before, without a gap.
+    #[serde(default, skip_serializing_if = "std::ops::Not::not")]
+    pub continues: bool,
     /// For a tool: the id of the call. `status` is its state.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub call: Option<String>,
@@ -215,6 +268,29 @@ impl From<Permission> for PermissionView {
             allowed: permission.allowed,
         }
     }
+}
+
+/// How agents of a profile did with one kind of dispatch. A figure that no agent reported is absent.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize, ToSchema)]
+pub struct ScoreView {
+    pub profile: String,
+    pub model: Option<String>,
+    #[schema(value_type = schema::DispatchKind)]
+    pub kind: DispatchKind,
+    /// Dispatches that have ended, without cancelled ones.
+    pub ended: u64,
+    pub landed: u64,
+    /// Landed without a `fix` before.
+    pub first_try: u64,
+    /// The `fix` dispatches that followed.
+    pub fixes: u64,
+    pub failed: u64,
+    /// Mean time of a dispatch.
+    pub seconds: Option<u64>,
+    /// All cost divided by the landings.
+    pub cost_per_landing: Option<f64>,
+    pub currency: Option<String>,
+    pub tokens: Option<u64>,
 }
 
 /// Spending and its limit.

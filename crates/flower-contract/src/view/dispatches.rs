@@ -37,6 +37,9 @@ pub struct DispatchView {
     pub cancelled: Option<String>,
     /// Why it waits.
     pub waits: Vec<ReasonView>,
+    /// What to know about an open one, such as a spending limit that does not hold for its agents.
+    #[serde(default)]
+    pub cautions: Vec<String>,
     /// For a `fix`: the landing, and why it failed.
     pub of: Option<u64>,
     pub evidence: Option<String>,

@@ -248,6 +248,12 @@ fn each_step_does_what_it_says() {
         let events = done(&mut world, &restart(number));
         assert!(matches!(events.last(), Some(Event::AgentRestarted(it)) if it.restarts == restarts), "{events:?}");
     }
+    let connect = |model: &str, tools| step(number, Step::Connect { model: Some(model.into()), tools });
+    assert_eq!(done(&mut world, &connect("opus", None)).len(), 1);
+    assert_eq!(done(&mut world, &connect("opus", Some(false))).len(), 1);
+    assert_eq!(done(&mut world, &connect("opus", Some(false))), [], "nothing has changed");
+    let agent = &world.agents[&number];
+    assert_eq!((agent.model.as_deref(), agent.tools), (Some("opus"), Some(false)));
     let refresh = Step::Refresh { note: "go on\n".into(), author: Author::Flower, used: Some(9), size: None };
     done(&mut world, &step(number, refresh));
     let agent = world.agents[&number].clone();

@@ -67,6 +67,8 @@ fn agent(ended: Option<Ending>) -> Agent {
         member: 0,
         restarts: 0,
         refreshes: 0,
+        model: None,
+        tools: None,
         hand_over: None,
         ended: ended.map(|how| End { how, why: "it ended three times".into(), output: None }),
         by: "operator".into(),
@@ -130,6 +132,7 @@ fn each_cause_is_reached_and_has_a_command_that_settles_it() {
         remote_conflicts: vec![landing(State::Rejected)],
         permissions: vec![permission(None)],
         failed: vec![agent(Some(Ending::Failed))],
+        without_tools: vec![Agent { tools: Some(false), ..agent(None) }],
         stuck: vec![Stuck {
             dispatch: DispatchId(4),
             brief: BRIEF,
@@ -153,6 +156,15 @@ fn of_landings_only_a_held_one_needs_a_person() {
     for state in State::ALL {
         let items = attention(&Situation { landings: vec![landing(*state)], ..Situation::default() });
         assert_eq!(items.len(), usize::from(*state == State::Approval), "{state}");
+    }
+}
+
+#[test]
+fn a_running_agent_without_tools_needs_a_person() {
+    let of = |ended, tools| Situation { without_tools: vec![Agent { tools, ..agent(ended) }], ..Situation::default() };
+    assert_eq!(causes(&of(None, Some(false))), [Cause::AgentWithoutTools]);
+    for others in [of(None, Some(true)), of(None, None), of(Some(Ending::Retired), Some(false))] {
+        assert_eq!(causes(&others), []);
     }
 }
 

@@ -25,7 +25,11 @@ const CHANNEL_CAPACITY: usize = 64;
 const MAX_NOISE_LINES: u64 = 10_000;
 /// Far more than any message of an agent, including one with an image.
 const MAX_LINE_BYTES: usize = 32 << 20;
+/// Larger data of an error is dropped.
+const MAX_ERROR_DATA_BYTES: usize = 64 << 10;
 const METHOD_NOT_FOUND: i64 = -32601;
+/// The error code for a missing login.
+pub const AUTH_REQUIRED: i64 = -32000;
 
 #[derive(Clone, Debug, thiserror::Error)]
 pub enum AcpError {
@@ -34,7 +38,7 @@ pub enum AcpError {
     #[error("`{method}` was not answered within {seconds} s")]
     Deadline { method: String, seconds: u64 },
     #[error("the agent refused `{method}`: {message}")]
-    Refused { method: String, code: i64, message: String },
+    Refused { method: String, code: i64, message: String, data: Box<Value> },
     #[error("the answer to `{method}` is invalid: {why}")]
     Unreadable { method: String, why: String },
     #[error("{0}")]
@@ -224,7 +228,9 @@ fn result(method: String, mut message: Value) -> CallResult {
                 Value::String(text) => format!(" ({text})"),
                 other => format!(" ({other})"),
             };
-            Err(AcpError::Refused { method, code, message: format!("{text}{detail}").chars().take(1_000).collect() })
+            let message = format!("{text}{detail}").chars().take(1_000).collect();
+            let data = if detail.len() > MAX_ERROR_DATA_BYTES { Value::Null } else { error["data"].clone() };
+            Err(AcpError::Refused { method, code, message, data: Box::new(data) })
         }
         (false, true) => Ok(message["result"].take()),
         (false, false) => Err(AcpError::Unreadable { method, why: "it has no result".to_owned() }),

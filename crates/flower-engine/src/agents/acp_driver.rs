@@ -1,50 +1,52 @@
 //! Drives an agent over ACP: opens a session, sends prompts until the hand-back, and hands over to a new session.
 
-use super::agent_handle::{AgentHandle, AgentProcess, State};
+use super::agent_handle::{AgentHandle, AgentProcess, Connected, State};
 use super::launch_spec::LaunchSpec;
+use super::opening::{OpenError, OpenedSession, Opening};
 use super::process::Process;
-use super::prompt;
+use super::prompt::{self, Way};
 use super::runner::{ProcessExit, Run};
 use super::session::{Session, SessionSpec, TurnEnd};
-use super::transcript::new_entry;
+use super::session_tools::FlowerTools;
+use super::transcript::{Transcript, new_entry};
 use crate::Agents;
-use crate::acp::schema::{
-    AgentCapabilities, AuthenticateRequest, EnvVariable, Implementation, InitializeRequest, InitializeResponse,
-    LoadSessionRequest, McpServer, McpServerStdio, NewSessionRequest, NewSessionResponse, ResumeSessionRequest,
-    SessionId, StopReason,
-};
-use crate::acp::{AcpError, Connection, Incoming};
+use crate::acp::schema::StopReason;
+use crate::acp::{AUTH_REQUIRED, AcpError, Connection, Incoming};
+use crate::dispatch::RecallOptions;
 use crate::profiles::config::Profile;
-use agent_client_protocol_schema::ProtocolVersion;
+use crate::profiles::outages::{self, Outage, Said};
 use flower_contract::error::Problem;
-use flower_contract::view::EntryKind;
+use flower_contract::view::{EntryKind, EventView, HeardView};
 use flower_core::agent::{Author, Step};
 use flower_core::dispatch::DispatchState;
 use flower_core::{Agent, BriefId, Command, Dispatch, News};
-use serde_json::{Value, json};
-use std::path::{Path, PathBuf};
+use std::path::PathBuf;
 use std::sync::Arc;
-use std::time::Duration;
+use std::time::{Duration, Instant};
 use tokio::sync::mpsc;
 
-/// Long enough for large programs on small machines.
-const INITIALIZE_TIMEOUT: Duration = Duration::from_secs(90);
-const SESSION_TIMEOUT: Duration = Duration::from_secs(120);
-const SETTING_TIMEOUT: Duration = Duration::from_secs(30);
 const HAND_OVER_TIMEOUT: Duration = Duration::from_secs(180);
 /// Turns in a row that may end without a hand-back.
 const MAX_NUDGES: u32 = 3;
+/// A turn that ends within this time and without a tool call ended at once.
+const BRIEF_TURN: Duration = Duration::from_secs(10);
+/// Before the reminder after such a turn: whatever ended it may be over soon.
+const NUDGE_PAUSES: [Duration; MAX_NUDGES as usize] =
+    [Duration::from_secs(2), Duration::from_secs(8), Duration::from_secs(20)];
 /// Tokens of the recall in the first prompt; `recall_brief` has the rest.
 const PROMPT_RECALL_TOKENS: u64 = 8_000;
-/// The ACP error code for a missing login.
-const AUTH_REQUIRED: i64 = -32000;
 /// Lines of noise before the first turn that the transcript gets.
 const MAX_EARLY_NOISE: usize = 20;
+/// The history of a resumed session is over after a pause of this length, and after this time in any case.
+const REPLAY_PAUSE: Duration = Duration::from_millis(400);
+const MAX_REPLAY: Duration = Duration::from_secs(10);
 const IDLE_INTERVAL: Duration = Duration::from_secs(20);
 
 /// What to do after a turn.
 enum NextAction {
     Prompt(String),
+    /// A reminder that the work is not handed back, after so many turns.
+    Nudge(String, u32),
     Wait(State, String),
     End(ProcessExit),
     Refresh,
@@ -59,7 +61,7 @@ impl Agents {
         launch: LaunchSpec,
     ) -> Result<ProcessExit, Problem> {
         let transcript = handle.transcript.clone();
-        let LaunchSpec { launcher, command, dir, env, lent, .. } = launch;
+        let LaunchSpec { launcher, command, dir, env, lent, program, .. } = launch;
         let keyless = !profile.env.iter().any(|name| self.profiles.keys().has(name));
         let authenticate = lent.as_ref().filter(|_| keyless).and(profile.authenticate.clone());
         self.keep_lent(handle.number, lent);
@@ -71,11 +73,22 @@ impl Agents {
         let process = AgentProcess::Piped(Arc::new(process));
         handle.set_process(Some(process.clone()));
         let (connection, incoming) = Connection::new(stdout, stdin);
-        let conversation = Conversation { run, profile, authenticate, dir, connection: Arc::new(connection), incoming };
+        let signs = profile.outages.clone();
+        let connection = Arc::new(connection);
+        let conversation = Conversation { run, profile, program, authenticate, dir, connection, incoming };
         match self.converse(handle, conversation).await {
             Ok(exit) => exit,
             Err(AcpError::Refused { code: AUTH_REQUIRED, message, .. }) => {
                 Ok(ProcessExit::Wait(format!("the agent requires a login: {message}")))
+            }
+            Err(AcpError::Refused { code, message, data, .. })
+                if let Some(outage) = outages::recognize(
+                    &signs,
+                    Said::Error { code, message: &message, data: &data },
+                    &jiff::Zoned::now(),
+                ) =>
+            {
+                Ok(ProcessExit::Park(outage))
             }
             Err(AcpError::Ended) => {
                 let code = tokio::time::timeout(Duration::from_secs(2), process.ended()).await;
@@ -92,119 +105,83 @@ impl Agents {
         handle: &Arc<AgentHandle>,
         conversation: Conversation,
     ) -> Result<Result<ProcessExit, Problem>, AcpError> {
-        let Conversation { mut run, profile, authenticate, dir, connection, mut incoming } = conversation;
-        let request = InitializeRequest::new(ProtocolVersion::V1)
-            .client_info(Implementation::new("flower", flower_contract::VERSION));
-        let turn_timeout = profile.turn_timeout;
-        let initializing = connection.call("initialize", &request, INITIALIZE_TIMEOUT.min(turn_timeout));
-        let initialized: InitializeResponse = drain_while(handle, &mut incoming, initializing).await?;
-        if initialized.protocol_version != ProtocolVersion::V1 {
-            let why = format!("the agent speaks version {} of ACP, and flower version 1", initialized.protocol_version);
-            return Ok(Ok(ProcessExit::Failed(why)));
+        let Conversation { mut run, profile, program, authenticate, dir, connection, mut incoming } = conversation;
+        let tools = FlowerTools { url: self.url.clone(), token: run.state.token.clone() };
+        let opening = Opening { connection: &connection, profile: &profile, dir: &dir, tools };
+        let opened = async {
+            let capabilities = opening.initialize(authenticate).await?;
+            // A session in which the process died repeatedly may be the reason, so the second restart opens a new one.
+            let can_continue =
+                run.state.refreshes == run.agent.refreshes && run.agent.restarts < 2 && run.dispatch.is_some();
+            let last = run.state.last_session().filter(|_| can_continue);
+            let known = run.state.transport.or_else(|| self.profiles.trial(&profile, &program)?.transport);
+            let session = self.open_session(handle, &opening, &capabilities, last, known).await?;
+            let chosen = opening.choose(&session).await?;
+            Ok((session, chosen))
+        };
+        let opened: Result<_, OpenError> = drain_while(handle, &mut incoming, opened).await;
+        let (session, chosen) = match opened {
+            Ok(opened) => opened,
+            Err(error) => {
+                self.record_failed_trial(&profile, &program, &error);
+                return match error {
+                    OpenError::Acp(error) => Err(error),
+                    OpenError::Failed(why) => Ok(Ok(ProcessExit::Failed(why))),
+                };
+            }
+        };
+        self.record_trial(&profile, &program, &session, chosen.model.clone());
+        let OpenedSession { id, resumed, transport, .. } = session;
+        if let Some(note) = chosen.note {
+            handle.transcript.add_note(note);
         }
-        if let Some(method) = authenticate {
-            let request = AuthenticateRequest::new(method);
-            let authenticating =
-                connection.call::<_, Value>("authenticate", &request, SETTING_TIMEOUT.min(turn_timeout));
-            drain_while(handle, &mut incoming, authenticating).await?;
-        }
-        let refresh_at = self.profiles.agent_settings(&run.agent.project).await.refresh_at;
-        let capabilities = &initialized.agent_capabilities;
-        let timeout = SESSION_TIMEOUT.min(turn_timeout);
-        let opening = self.open_session(handle, &run, capabilities, &dir, &connection, timeout);
-        let OpenedSession { id, resumed, settings } = drain_while(handle, &mut incoming, opening).await?;
-        let choosing = choose_mode_and_model(&connection, &id, &profile, &settings);
-        if let Err(why) = drain_while(handle, &mut incoming, choosing).await {
-            return Ok(Ok(ProcessExit::Failed(why)));
-        }
+        let model = chosen.model.map(|model| handle.transcript.masked(&model));
+        handle.set_connected(Connected { model: model.clone(), ..handle.connected() });
+        self.record_connected(handle).await;
         run.state.session = Some(id.0.to_string());
+        run.state.transport = transport;
         run.state.refreshes = run.agent.refreshes;
         if let Err(problem) = self.save_run_state(handle.number, &run.state) {
             return Ok(Err(problem));
         }
-        // A resumed session sends its history again, which the transcript has already.
-        while incoming.try_recv().is_ok() {}
+        // A resumed session sends its history again, which the transcript has already; some agents do so after their answer.
+        if resumed {
+            drop_replay(&mut incoming).await;
+        }
         handle.record_activity();
-        handle.transcript.add_note(if resumed { "session resumed" } else { "session started" });
+        let began = if resumed { "session resumed" } else { "session started" };
+        let with = model.map_or_else(|| "its model is unknown".to_owned(), |model| format!("model `{model}`"));
+        handle.transcript.add_note(format!("{began}, {with}"));
         let is_fresh = run.agent.refreshes > 0 && !resumed;
+        let refresh_at = self.profiles.agent_settings(&run.agent.project).await.refresh_at;
         let spec = SessionSpec { connection, incoming, profile, tree: dir, id, refresh_at, is_fresh };
         let mut session = Session::new(self.clone(), handle.clone(), spec);
-        let first = match self.first_prompt(&run, resumed).await {
+        let first = match self.first_prompt(handle, &run, resumed).await {
             Ok(first) => first,
             Err(problem) => return Ok(Err(problem)),
         };
         self.run_turns(handle, &run, &mut session, first).await
     }
 
-    /// Resumes the last session of the agent if that is possible, else opens a new one, with flower's tools in it.
-    async fn open_session(
-        &self,
-        handle: &AgentHandle,
-        run: &Run,
-        capabilities: &AgentCapabilities,
-        dir: &Path,
-        connection: &Connection,
-        timeout: Duration,
-    ) -> Result<OpenedSession, AcpError> {
-        let tools = self.mcp_servers(run);
-        // A session in which the process died repeatedly may be the reason, so the second restart opens a new one.
-        let can_continue =
-            run.state.refreshes == run.agent.refreshes && run.agent.restarts < 2 && run.dispatch.is_some();
-        let can_resume = capabilities.session_capabilities.resume.is_some();
-        if let Some(last) = run.state.session.clone().filter(|_| can_continue)
-            && (can_resume || capabilities.load_session)
-        {
-            handle.set_state(State::Starting, "resuming the session");
-            let resumed = if can_resume {
-                let request = ResumeSessionRequest::new(last.clone(), dir).mcp_servers(tools.clone());
-                connection.call::<_, Value>("session/resume", &request, timeout).await
-            } else {
-                let request = LoadSessionRequest::new(last.clone(), dir).mcp_servers(tools.clone());
-                connection.call::<_, Value>("session/load", &request, timeout).await
-            };
-            match resumed {
-                Ok(settings) => return Ok(OpenedSession { id: last.into(), resumed: true, settings }),
-                Err(error @ AcpError::Ended) => return Err(error),
-                Err(error) => handle.transcript.add_note(format!("the session cannot be resumed: {error}")),
-            }
-        }
-        handle.set_state(State::Starting, "starting a session");
-        let request = NewSessionRequest::new(dir).mcp_servers(tools);
-        let settings = connection.call::<_, Value>("session/new", &request, timeout).await?;
-        let id = serde_json::from_value::<NewSessionResponse>(settings.clone())
-            .map_err(|error| AcpError::Unreadable { method: "session/new".into(), why: error.to_string() })?
-            .session_id;
-        Ok(OpenedSession { id, resumed: false, settings })
-    }
-
-    /// `flower mcp` with the token of the run.
-    fn mcp_servers(&self, run: &Run) -> Vec<McpServer> {
-        let flower = std::env::current_exe().unwrap_or_else(|_| "flower".into());
-        let env = vec![
-            EnvVariable::new("FLOWER_URL", self.url.clone()),
-            EnvVariable::new("FLOWER_TOKEN", run.state.token.clone()),
-        ];
-        vec![McpServer::Stdio(McpServerStdio::new("flower", flower).args(vec!["mcp".to_owned()]).env(env))]
-    }
-
     /// The first prompt of this process; short in a resumed session.
-    async fn first_prompt(&self, run: &Run, resumed: bool) -> Result<Option<String>, Problem> {
+    async fn first_prompt(&self, handle: &AgentHandle, run: &Run, resumed: bool) -> Result<Option<String>, Problem> {
         let Some(dispatch) = &run.dispatch else {
             // Without work there is no prompt, so that a waiting agent costs nothing.
             return Ok(None);
         };
         if resumed {
-            return Ok(Some(prompt::resumed(&run.agent, dispatch)));
+            return Ok(Some(prompt::resumed(&run.agent, dispatch, handle.way())));
         }
-        self.brief_prompt(run, dispatch).await.map(Some)
+        self.brief_prompt(run, dispatch, handle.way()).await.map(Some)
     }
 
     /// The prompt with the current recall of the brief, for a new session.
-    pub(super) async fn brief_prompt(&self, run: &Run, dispatch: &Dispatch) -> Result<String, Problem> {
+    pub(super) async fn brief_prompt(&self, run: &Run, dispatch: &Dispatch, way: Way) -> Result<String, Problem> {
         self.messages.mark_all_read(&run.caller).await?;
-        let recalled =
-            self.dispatcher.recall(dispatch.brief, Some(PROMPT_RECALL_TOKENS), Some(dispatch.number)).await?;
-        Ok(prompt::first(&run.agent, dispatch, &recalled.text))
+        let (budget, calls) = (Some(PROMPT_RECALL_TOKENS), way.calls());
+        let options = RecallOptions { budget, dispatch: Some(dispatch.number), calls };
+        let recalled = self.dispatcher.recall(dispatch.brief, options).await?;
+        Ok(prompt::first(&run.agent, dispatch, way, &recalled.text))
     }
 
     async fn run_turns(
@@ -216,10 +193,12 @@ impl Agents {
     ) -> Result<Result<ProcessExit, Problem>, AcpError> {
         let mut next = first;
         let mut nudges = 0;
+        let mut was_brief = false;
         loop {
             if let Some(text) = next.take() {
                 self.worktrees.bring_in_before_turn(&run.agent.project, &run.agent.worktree).await;
                 let deadline = session.profile.turn_timeout;
+                let began = Instant::now();
                 let turn = match session.run_turn(&text, deadline).await {
                     Err(error) => {
                         session.record_cost(None).await;
@@ -227,9 +206,24 @@ impl Agents {
                     }
                     Ok(turn) => turn,
                 };
+                was_brief = began.elapsed() < BRIEF_TURN && !session.did_something();
                 self.after_turn(handle, run, &turn).await;
-                if matches!(turn, TurnEnd::Refresh) {
-                    return Ok(self.hand_over(handle, session).await);
+                match turn {
+                    TurnEnd::Refresh => return Ok(self.hand_over(handle, session).await),
+                    TurnEnd::NoModel(outage) if self.has_open_work(run).await => {
+                        if let Some(exit) = self.park_in_session(handle, session, &outage).await {
+                            return Ok(Ok(exit));
+                        }
+                        if !self.is_called_away(handle).await {
+                            next = Some(match session.did_something() {
+                                true => prompt::AFTER_OUTAGE.to_owned(),
+                                false => text,
+                            });
+                            continue;
+                        }
+                    }
+                    TurnEnd::NoModel(_) => {}
+                    TurnEnd::Ended(_) | TurnEnd::LostWork => handle.clear_waits(),
                 }
             }
             match self.next_action(handle, run, &mut nudges).await {
@@ -239,25 +233,81 @@ impl Agents {
                     tokio::time::sleep(Duration::from_secs(2)).await;
                 }
                 Ok(NextAction::Prompt(text)) => next = Some(text),
+                Ok(NextAction::Nudge(text, turns)) if !was_brief => {
+                    nudges = turns;
+                    next = Some(text);
+                }
+                Ok(NextAction::Nudge(text, turns)) => {
+                    let pause = NUDGE_PAUSES.get(turns.saturating_sub(1) as usize).copied().unwrap_or_default();
+                    let why = format!("the turn ended at once; it is reminded of its work in {} s", pause.as_secs());
+                    handle.set_state(State::Waiting, &why);
+                    match self.pause(handle, run, session, pause).await {
+                        Pause::Over => {
+                            nudges = turns;
+                            next = Some(text);
+                        }
+                        Pause::CalledAway => {}
+                        Pause::Ended(exit) => return Ok(Ok(exit)),
+                    }
+                }
                 Ok(NextAction::End(exit)) => return Ok(Ok(exit)),
                 Ok(NextAction::Refresh) => return Ok(self.hand_over(handle, session).await),
                 Ok(NextAction::Wait(state, why)) => {
                     handle.set_state(state, &why);
-                    let process = handle.process();
-                    let ended = async {
-                        match &process {
-                            Some(process) => process.ended().await,
-                            None => std::future::pending().await,
-                        }
-                    };
                     tokio::select! {
                         () = handle.wake.notified() => {}
                         () = session.handle_next() => {}
-                        code = ended => return Ok(Ok(ProcessExit::Died(describe_exit(code)))),
+                        code = process_end(handle) => return Ok(Ok(ProcessExit::Died(describe_exit(code)))),
                         () = tokio::time::sleep(IDLE_INTERVAL) => self.send_heartbeat(handle).await,
                     }
                 }
             }
+        }
+    }
+
+    /// Waits in the open session until the model may answer again. Returns how the process ended, if it did.
+    async fn park_in_session(
+        &self,
+        handle: &AgentHandle,
+        session: &mut Session,
+        outage: &Outage,
+    ) -> Option<ProcessExit> {
+        let until = self.begin_wait(handle, outage);
+        loop {
+            tokio::select! {
+                () = self.wait_parked(handle, until) => return None,
+                () = session.handle_next() => {}
+                // Such an end follows from the outage, so it is no death.
+                _ = process_end(handle) => {
+                    self.wait_parked(handle, until).await;
+                    return Some(ProcessExit::StartNext);
+                }
+            }
+        }
+    }
+
+    /// Waits, unless there is something else to do.
+    async fn pause(&self, handle: &AgentHandle, run: &Run, session: &mut Session, time: Duration) -> Pause {
+        let end = tokio::time::Instant::now() + time;
+        loop {
+            tokio::select! {
+                () = tokio::time::sleep_until(end) => return Pause::Over,
+                () = session.handle_next() => {}
+                () = handle.wake.notified() => {
+                    let news = self.messages.unread(&run.caller, false).await;
+                    if news.is_ok_and(|unread| has_news(&unread)) || self.is_called_away(handle).await {
+                        return Pause::CalledAway;
+                    }
+                }
+                code = process_end(handle) => return Pause::Ended(ProcessExit::Died(describe_exit(code))),
+            }
+        }
+    }
+
+    async fn has_open_work(&self, run: &Run) -> bool {
+        match &run.dispatch {
+            Some(dispatch) => self.dispatcher.get(dispatch.number).await.is_ok_and(|dispatch| dispatch.is_open()),
+            None => true,
         }
     }
 
@@ -319,12 +369,12 @@ impl Agents {
         if agent.member > 0 {
             return Ok(NextAction::Wait(State::Idle, "its part is done; waiting for the lead".to_owned()));
         }
-        *nudges += 1;
-        if *nudges > MAX_NUDGES {
-            let why = format!("the turn ended {nudges} times without handing back");
+        let turns = *nudges + 1;
+        if turns > MAX_NUDGES {
+            let why = format!("the turn ended {turns} times without handing back");
             return Ok(NextAction::End(ProcessExit::Failed(why)));
         }
-        Ok(NextAction::Prompt(prompt::nudge(&dispatch)))
+        Ok(NextAction::Nudge(prompt::nudge(&dispatch, handle.way()), turns))
     }
 
     /// Whether a standing agent was assigned another dispatch since this process was started.
@@ -357,9 +407,7 @@ impl Agents {
     /// New messages and events that the agent has to know before it continues. They count as read afterwards.
     async fn take_news(self: &Arc<Self>, caller: &flower_core::Caller) -> Result<Option<String>, Problem> {
         let unread = self.messages.unread(caller, false).await?;
-        if unread.messages.is_empty()
-            && !unread.news.iter().any(|event| event.description().news == News::BeforeNextTurn)
-        {
+        if !has_news(&unread) {
             return Ok(None);
         }
         Ok(Some(self.messages.take_inbox(caller).await?))
@@ -400,10 +448,33 @@ impl Agents {
     }
 }
 
+/// How a pause between two turns ended.
+enum Pause {
+    Over,
+    /// There is something to do, or to tell the agent.
+    CalledAway,
+    Ended(ProcessExit),
+}
+
+fn has_news(unread: &HeardView) -> bool {
+    let is_urgent = |event: &EventView| event.description().news == News::BeforeNextTurn;
+    !unread.messages.is_empty() || unread.news.iter().any(is_urgent)
+}
+
+/// Waits for the end of the agent's process, and returns its exit code.
+async fn process_end(handle: &AgentHandle) -> i32 {
+    match handle.process() {
+        Some(process) => process.ended().await,
+        None => std::future::pending().await,
+    }
+}
+
 /// A started process of an agent, before its session is open.
 struct Conversation {
     run: Run,
     profile: Profile,
+    /// Its program, as trials name it.
+    program: String,
     /// The ACP authentication method to use first.
     authenticate: Option<String>,
     dir: PathBuf,
@@ -411,16 +482,19 @@ struct Conversation {
     incoming: mpsc::Receiver<Incoming>,
 }
 
-struct OpenedSession {
-    id: SessionId,
-    resumed: bool,
-    settings: Value,
-}
-
 /// Waits for a call before the first turn, and drops the messages that arrive meanwhile; with a full channel the agent would
 /// block. The first lines that are no ACP go to the transcript, because they may explain a failure.
 async fn drain_while<T>(
     handle: &AgentHandle,
+    incoming: &mut mpsc::Receiver<Incoming>,
+    call: impl Future<Output = T>,
+) -> T {
+    drain_early(&handle.transcript, incoming, call).await
+}
+
+/// The same, for an agent that is only tried.
+pub(super) async fn drain_early<T>(
+    transcript: &Transcript,
     incoming: &mut mpsc::Receiver<Incoming>,
     call: impl Future<Output = T>,
 ) -> T {
@@ -436,45 +510,17 @@ async fn drain_while<T>(
                 {
                     noise += 1;
                     let line = flower_core::text::head(&line, 2_000);
-                    handle.transcript.add(new_entry(EntryKind::Noise, line));
+                    transcript.add(new_entry(EntryKind::Noise, line));
                 }
             }
         }
     }
 }
 
-/// Chooses the mode and the model of the profile. A failure is only logged, unless the profile requires its model.
-async fn choose_mode_and_model(
-    connection: &Connection,
-    id: &SessionId,
-    profile: &Profile,
-    settings: &Value,
-) -> Result<(), String> {
-    let offered = |list: &Value, id: &str| list.as_array().is_some_and(|all| all.iter().any(|one| one["id"] == id));
-    let has_option = |id: &str| offered(&settings["configOptions"], id);
-    for (name, wanted) in [("mode", &profile.mode), ("model", &profile.model)] {
-        let Some(wanted) = wanted else { continue };
-        let chosen = if name == "mode" && offered(&settings["modes"]["availableModes"], wanted) {
-            if settings["modes"]["currentModeId"] == wanted.as_str() {
-                continue;
-            }
-            let request = json!({ "sessionId": id, "modeId": wanted });
-            connection.call::<_, Value>("session/set_mode", &request, SETTING_TIMEOUT).await
-        } else if has_option(name) {
-            let request = json!({ "sessionId": id, "configId": name, "value": wanted });
-            connection.call::<_, Value>("session/set_config_option", &request, SETTING_TIMEOUT).await
-        } else {
-            continue;
-        };
-        if let Err(error) = chosen {
-            let why = format!("the {name} `{wanted}` of {} cannot be chosen: {error}", profile.name);
-            if name == "model" && profile.model_required {
-                return Err(why);
-            }
-            tracing::warn!("{why}");
-        }
-    }
-    Ok(())
+/// Drops what a resumed session sends before its first prompt: until the agent is quiet, or for a limited time.
+async fn drop_replay(incoming: &mut mpsc::Receiver<Incoming>) {
+    let quiet = async { while let Ok(Some(_)) = tokio::time::timeout(REPLAY_PAUSE, incoming.recv()).await {} };
+    let _ = tokio::time::timeout(MAX_REPLAY, quiet).await;
 }
 
 pub(super) fn describe_exit(code: i32) -> String {

@@ -1,13 +1,15 @@
 //! The current state of a running agent: observed, not recorded, with its evidence and age.
 
 use super::process::Process;
+use super::prompt::Way;
 use super::transcript::Transcript;
 use crate::notify::ChangeHints;
 use crate::terminal::Terminal;
 use flower_contract::error::Problem;
 pub use flower_contract::view::AgentState as State;
 use flower_core::{AgentId, DispatchId, Fence};
-use std::sync::atomic::{AtomicBool, Ordering};
+use jiff::Timestamp;
+use std::sync::atomic::{AtomicBool, AtomicU32, Ordering};
 use std::sync::{Arc, Mutex};
 use std::time::{Duration, Instant};
 use tokio::sync::{Notify, watch};
@@ -52,6 +54,16 @@ pub(super) struct Observed {
     pub(super) last_activity: Instant,
     /// Used and available tokens.
     pub(super) context: Option<(u64, u64)>,
+    /// While it is parked: when its model is tried again.
+    pub(super) parked_until: Option<Timestamp>,
+}
+
+/// What is known of the agent's session.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub(super) struct Connected {
+    pub(super) model: Option<String>,
+    /// Whether it has flower's tools.
+    pub(super) tools: Option<bool>,
 }
 
 /// The dispatch that an agent works on, and the token that it works with.
@@ -73,10 +85,15 @@ pub struct AgentHandle {
     stop: watch::Sender<bool>,
     /// True once no process of the agent runs.
     pub(super) ended: watch::Sender<bool>,
+    /// True once the agent has asked for flower's tools in this session.
+    pub(super) has_tools: watch::Sender<bool>,
     observed: Mutex<Observed>,
+    connected: Mutex<Connected>,
     process: Mutex<Option<AgentProcess>>,
     work: Mutex<Option<ClaimedWork>>,
     refresh: AtomicBool,
+    /// Times in a row that the agent was parked because its model did not answer.
+    waits: AtomicU32,
     last_heartbeat: Mutex<Option<Instant>>,
     hints: ChangeHints,
 }
@@ -89,6 +106,7 @@ impl AgentHandle {
             since: crate::now(),
             last_activity: Instant::now(),
             context: None,
+            parked_until: None,
         };
         AgentHandle {
             number,
@@ -97,10 +115,13 @@ impl AgentHandle {
             wake: Notify::new(),
             stop: watch::Sender::new(false),
             ended: watch::Sender::new(false),
+            has_tools: watch::Sender::new(false),
             observed: Mutex::new(observed),
+            connected: Mutex::default(),
             process: Mutex::new(None),
             work: Mutex::new(None),
             refresh: AtomicBool::new(false),
+            waits: AtomicU32::new(0),
             last_heartbeat: Mutex::new(None),
             hints,
         }
@@ -112,19 +133,35 @@ impl AgentHandle {
         if observed.state != state {
             observed.since = crate::now();
         }
-        (observed.state, observed.evidence) = (state, evidence);
+        (observed.state, observed.evidence, observed.parked_until) = (state, evidence, None);
         self.hints.publish(ChangeHints::AGENTS);
+    }
+
+    /// The model does not answer, and is tried again at this time.
+    pub(super) fn set_parked(&self, until: Timestamp, evidence: &str) {
+        self.set_state(State::Parked, evidence);
+        self.observed.lock().expect("no panic while held").parked_until = Some(until);
+    }
+
+    /// Counts one more wait for the model, and returns how many came before in a row.
+    pub(super) fn count_wait(&self) -> u32 {
+        self.waits.fetch_add(1, Ordering::Relaxed)
+    }
+
+    /// The model has answered.
+    pub(super) fn clear_waits(&self) {
+        self.waits.store(0, Ordering::Relaxed);
     }
 
     pub(super) fn observed(&self) -> Observed {
         self.observed.lock().expect("no panic while held").clone()
     }
 
-    /// The agent has sent a message or shown output. Ends the state `unknown`.
+    /// The agent has sent a message or shown output. Ends the state `quiet`.
     pub(super) fn record_activity(&self) {
         let mut observed = self.observed.lock().expect("no panic while held");
         observed.last_activity = Instant::now();
-        if observed.state == State::Unknown {
+        if observed.state == State::Quiet {
             observed.state = State::Working;
             observed.since = crate::now();
             "active again".clone_into(&mut observed.evidence);
@@ -147,6 +184,30 @@ impl AgentHandle {
 
     pub(super) fn clear_context(&self) {
         self.observed.lock().expect("no panic while held").context = None;
+    }
+
+    pub(super) fn connected(&self) -> Connected {
+        self.connected.lock().expect("no panic while held").clone()
+    }
+
+    /// How the agent calls flower, as its prompts tell it.
+    pub(super) fn way(&self) -> Way {
+        match self.connected().tools {
+            Some(false) => Way::Commands,
+            Some(true) | None => Way::Tools,
+        }
+    }
+
+    pub(super) fn set_connected(&self, connected: Connected) {
+        *self.connected.lock().expect("no panic while held") = connected;
+    }
+
+    pub(super) fn set_connected_tools(&self, has_tools: bool) {
+        self.connected.lock().expect("no panic while held").tools = Some(has_tools);
+    }
+
+    pub(super) fn set_connected_model(&self, model: String) {
+        self.connected.lock().expect("no panic while held").model = Some(model);
     }
 
     pub(super) fn process(&self) -> Option<AgentProcess> {

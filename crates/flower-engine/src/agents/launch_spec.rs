@@ -5,7 +5,7 @@ use crate::Agents;
 use crate::profiles::config::Profile;
 use crate::profiles::mask::Mask;
 use crate::profiles::program::Program;
-use crate::profiles::user_home;
+use crate::profiles::{identity, user_home};
 use crate::worktrees::paths::WorktreePaths;
 use crate::worktrees::private;
 use flower_contract::error::{Problem, ProblemKind};
@@ -25,6 +25,8 @@ pub(super) struct LaunchSpec {
     pub(super) env: Vec<(OsString, OsString)>,
     pub(super) mask: Arc<Mask>,
     pub(super) lent: Option<LentCredentials>,
+    /// The program, as trials name it.
+    pub(super) program: String,
 }
 
 impl Agents {
@@ -67,6 +69,7 @@ impl Agents {
         let launcher = private::launcher(place, &spec, &format!("agent-{}", agent.number)).map_err(io)?;
         let mut command = vec![program.path.clone().into_os_string()];
         command.extend(profile.command.iter().skip(1).map(OsString::from));
-        Ok(LaunchSpec { launcher, command, dir: place.tree.clone(), home, env, mask: Arc::new(mask), lent })
+        let (dir, program) = (place.tree.clone(), identity(profile, program));
+        Ok(LaunchSpec { launcher, command, dir, home, env, mask: Arc::new(mask), lent, program })
     }
 }

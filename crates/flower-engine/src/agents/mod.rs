@@ -5,10 +5,14 @@
 
 mod acp_driver;
 mod agent_handle;
+mod call_facts;
 pub mod credentials;
 mod files;
 mod guarded_file;
 mod launch_spec;
+mod model_choice;
+mod opening;
+mod parking;
 mod permissions;
 mod process;
 mod prompt;
@@ -16,13 +20,17 @@ mod pty_driver;
 mod refused_hosts;
 mod runner;
 mod session;
+mod session_tools;
 mod spend;
+mod stats;
 mod supervisor;
 pub mod terminals;
 mod tool_calls;
 pub mod transcript;
+mod trial;
 
 pub use agent_handle::{AgentHandle, State};
+pub(crate) use session_tools::Transport;
 
 use super::projects::ProjectChoice;
 use crate::Setup;
@@ -77,6 +85,8 @@ pub struct Agents {
     supervisor_wake: Notify,
     /// Locked while an agent is chosen for a waiting dispatch, so that it gets only one.
     assignment_lock: tokio::sync::Mutex<()>,
+    /// Locked while an agent is tried.
+    trial_lock: tokio::sync::Mutex<()>,
     /// By agent: the credentials that were lent to it.
     lent: Mutex<HashMap<AgentId, LentCredentials>>,
     /// The daemon ends, so no agent is started.
@@ -115,6 +125,7 @@ impl Agents {
             handles: Mutex::default(),
             supervisor_wake: Notify::default(),
             assignment_lock: tokio::sync::Mutex::default(),
+            trial_lock: tokio::sync::Mutex::default(),
             lent: Mutex::default(),
             shutting_down: AtomicBool::new(false),
             unrecorded_ends: Mutex::default(),
@@ -243,6 +254,7 @@ impl Agents {
             member: agent.member,
             state,
             evidence,
+            parked_until: observed.as_ref().and_then(|seen| seen.parked_until).map(|at| at.to_string()),
             quiet_seconds: observed.as_ref().filter(|_| live).map(|seen| seen.last_activity.elapsed().as_secs()),
             context: observed
                 .and_then(|seen| seen.context)
@@ -251,6 +263,8 @@ impl Agents {
             cost: spent.cost.map(crate::profiles::amount),
             currency: spent.currency,
             tokens: spent.tokens,
+            model: agent.model,
+            tools: agent.tools,
             pid: handle.as_ref().and_then(|handle| handle.process()).map(|process| process.pid()),
             terminal: matches!(handle.and_then(|handle| handle.process()), Some(AgentProcess::InTerminal(_))),
             restarts: agent.restarts,

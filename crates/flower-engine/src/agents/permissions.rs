@@ -1,18 +1,18 @@
 //! Permission requests of agents: allowed, denied, or passed on to the operator.
 
 use super::agent_handle::AgentHandle;
+use super::call_facts::CallFacts;
 use crate::Agents;
 use crate::acp::schema::{
     PermissionOptionKind, RequestPermissionOutcome, RequestPermissionRequest, RequestPermissionResponse,
-    SelectedPermissionOutcome, ToolCallContent, ToolKind,
+    SelectedPermissionOutcome, ToolKind,
 };
 use crate::profiles::config::Permissions;
-use crate::tool_names::TOOLS;
 use flower_contract::error::Problem;
 use flower_contract::view::PermissionView;
-use flower_core::{AgentId, Caller, Command, Permission, PermissionId, Refusal};
+use flower_core::{ActorType, AgentId, Caller, Command, Permission, PermissionId, Refusal};
 use flower_store::agents;
-use std::path::{Component, Path, PathBuf};
+use std::path::{Component, Path};
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Verdict {
@@ -21,52 +21,45 @@ pub(super) enum Verdict {
     Deny,
 }
 
+/// A permission request, with what the agent has told of its tool call before.
+#[derive(Clone, Debug)]
+pub(super) struct Asked {
+    pub(super) request: Box<RequestPermissionRequest>,
+    pub(super) facts: CallFacts,
+}
+
+impl Asked {
+    pub(super) fn title(&self) -> String {
+        self.facts.title(&self.request.tool_call.tool_call_id.0)
+    }
+
+    fn is_flower_tool(&self) -> bool {
+        self.facts.is_flower_tool(&self.request.tool_call.tool_call_id.0)
+    }
+}
+
 /// Judges a request of an agent that works in `tree`.
-pub(super) fn judge(policy: Permissions, request: &RequestPermissionRequest, tree: &Path) -> Verdict {
+pub(super) fn judge(policy: Permissions, asked: &Asked, tree: &Path) -> Verdict {
     match policy {
         Permissions::Allow => Verdict::Allow,
         Permissions::Deny => Verdict::Deny,
         Permissions::Ask => Verdict::Ask,
-        Permissions::Worktree => judge_within_worktree(request, tree),
+        Permissions::Worktree => judge_within_worktree(asked, tree),
     }
 }
 
 /// Reading and running commands is allowed, because the jail limits both. Changing files is allowed in the worktree.
-fn judge_within_worktree(request: &RequestPermissionRequest, tree: &Path) -> Verdict {
-    let call = &request.tool_call.fields;
-    match call.kind.unwrap_or_default() {
+fn judge_within_worktree(asked: &Asked, tree: &Path) -> Verdict {
+    match asked.facts.kind() {
+        _ if asked.is_flower_tool() => Verdict::Allow,
         ToolKind::Read | ToolKind::Search | ToolKind::Think | ToolKind::Execute => Verdict::Allow,
         ToolKind::Edit | ToolKind::Delete | ToolKind::Move => {
-            let paths = paths(request);
+            let paths = asked.facts.paths();
             let inside = !paths.is_empty() && paths.iter().all(|path| is_inside(path, tree));
             if inside { Verdict::Allow } else { Verdict::Ask }
         }
-        _ if is_flower_tool(request) => Verdict::Allow,
         _ => Verdict::Ask,
     }
-}
-
-/// Whether the request is for a tool that flower gives to every agent.
-fn is_flower_tool(request: &RequestPermissionRequest) -> bool {
-    let call = &request.tool_call.fields;
-    let names = [call.name.as_deref(), call.title.as_deref()];
-    names.into_iter().flatten().any(|name| {
-        let name = name.to_lowercase();
-        name.contains("flower") && TOOLS.iter().any(|tool| name.contains(tool))
-    })
-}
-
-/// The paths that the request names.
-pub(super) fn paths(request: &RequestPermissionRequest) -> Vec<PathBuf> {
-    let call = &request.tool_call.fields;
-    let named = call.locations.iter().flatten().map(|location| location.path.clone());
-    let changed = call.content.iter().flatten().filter_map(|content| match content {
-        ToolCallContent::Diff(diff) => Some(diff.path.clone()),
-        _ => None,
-    });
-    let mut all: Vec<PathBuf> = named.chain(changed).collect();
-    all.dedup();
-    all
 }
 
 /// Whether the path is below the tree without `..`. Links out of the tree are left to the jail.
@@ -90,19 +83,17 @@ impl Agents {
     pub(super) async fn ask_permission(
         &self,
         handle: &AgentHandle,
-        request: &RequestPermissionRequest,
+        asked: &Asked,
         seconds: u64,
     ) -> Result<PermissionId, Problem> {
-        let call = &request.tool_call.fields;
-        let sort = serde_json::to_value(call.kind.unwrap_or_default());
+        let sort = serde_json::to_value(asked.facts.kind());
         let sort = sort.ok().and_then(|sort| sort.as_str().map(str::to_owned)).unwrap_or_else(|| "other".to_owned());
-        let title = call.title.clone().or_else(|| call.name.clone()).unwrap_or_else(|| "something".to_owned());
         let masked = |text: &str| handle.transcript.masked(text);
         let asked = flower_core::permission::Request {
             agent: handle.number,
-            title: masked(&title),
+            title: masked(&asked.title()),
             sort,
-            paths: paths(request).iter().map(|path| masked(&path.to_string_lossy())).collect(),
+            paths: asked.facts.paths().iter().map(|path| masked(&path.to_string_lossy())).collect(),
             seconds,
         };
         let permission: Permission = self.store.create(&Caller::system(), Command::AskPermission(asked)).await?;
@@ -126,9 +117,19 @@ impl Agents {
         allow: bool,
         why: Option<String>,
     ) -> Result<PermissionView, Problem> {
-        self.store.execute(caller, Command::DecidePermission { number, allow, why }).await?;
-        self.wake_all();
+        let reason = why.clone();
+        let events = self.store.execute(caller, Command::DecidePermission { number, allow, why }).await?;
         let decided = self.store.read(move |conn| agents::permission(conn, number)).await?;
+        // ACP has no place for a reason, so it reaches the agent as a message: at the latest before its next turn.
+        if let (false, Some(why), Some(denied), false) = (allow, reason, &decided, events.is_empty())
+            && caller.actor.sort != ActorType::System
+        {
+            let text = format!("Permission {number} is denied: {}\n\nThe reason: {why}", denied.title);
+            if let Err(problem) = self.messages.send(caller, &denied.name, text).await {
+                tracing::debug!("permission {number}: {}", problem.message);
+            }
+        }
+        self.wake_all();
         decided.map(PermissionView::from).ok_or_else(|| Refusal::NoPermission { number }.into())
     }
 
@@ -176,11 +177,17 @@ mod tests {
             (json!({ "kind": "fetch", "title": "a page" }), Verdict::Ask),
             (json!({ "kind": "other", "title": "mcp__flower__hand_back" }), Verdict::Allow),
             (json!({ "kind": "other", "title": "mcp__other__hand_back" }), Verdict::Ask),
+            (json!({ "kind": "edit", "title": "flower_write_scratchpad" }), Verdict::Allow),
+            (json!({ "kind": "edit", "rawInput": { "file_path": "/w/price/a" } }), Verdict::Allow),
+            (json!({ "kind": "edit", "rawInput": { "file_path": "/etc/passwd" } }), Verdict::Ask),
             (json!({ "kind": "from_the_future" }), Verdict::Ask),
         ] {
             let request = request(call, &["allow_once"]);
-            assert_eq!(judge(Permissions::Worktree, &request, tree), expected, "{request:?}");
-            assert_eq!(judge(Permissions::Deny, &request, tree), Verdict::Deny);
+            let mut facts = CallFacts::default();
+            facts.add(&request.tool_call.fields, request.tool_call.meta.as_ref());
+            let asked = Asked { request: Box::new(request), facts };
+            assert_eq!(judge(Permissions::Worktree, &asked, tree), expected, "{asked:?}");
+            assert_eq!(judge(Permissions::Deny, &asked, tree), Verdict::Deny);
         }
     }
 

@@ -2,30 +2,41 @@
 //! `flower` command or by exiting with code 0.
 
 use super::acp_driver::describe_exit;
-use super::agent_handle::{AgentHandle, AgentProcess, State};
+use super::agent_handle::{AgentHandle, AgentProcess, Connected, State};
 use super::guarded_file::GuardedFile;
 use super::launch_spec::LaunchSpec;
-use super::prompt;
-use super::runner::{ProcessExit, Run};
+use super::prompt::{self, Way};
+use super::runner::{ProcessExit, Run, RunState};
+use super::session::QUIET_AFTER;
+use super::transcript::{Transcript, new_entry};
 use crate::Agents;
 use crate::dispatch::HandBackRequest;
 use crate::profiles::config::Profile;
+use crate::profiles::outages::{self, Said};
 use crate::profiles::user_home;
-use crate::terminal::{Size, Terminal, TerminalSpec};
+use crate::terminal::{Output, PlainLines, Size, Terminal, TerminalSpec};
 use flower_contract::error::Problem;
+use flower_contract::view::EntryKind;
 use flower_core::agent::{Author, Step};
 use flower_core::{ActorType, Caller, Command};
 use std::ffi::OsString;
 use std::path::PathBuf;
 use std::sync::Arc;
-use std::time::Duration;
+use std::time::{Duration, Instant};
+use tokio::task::JoinHandle;
 
 const TICK: Duration = Duration::from_secs(1);
-/// Without output for this time, the agent is shown as idle.
+/// Without output for this time, an agent without work is shown as idle.
 const IDLE_AFTER: Duration = Duration::from_secs(20);
 /// Messages are typed after a pause of this length in the output.
 const TYPE_AFTER: Duration = Duration::from_secs(2);
 const SIZE: Size = Size { columns: 120, rows: 40 };
+/// Lines of output are written to the transcript together when so much time has passed or so many bytes have come. An unfinished
+/// line waits twice as long for its end.
+const LINES_INTERVAL: Duration = Duration::from_millis(400);
+const LINES_BYTES: usize = 8 << 10;
+/// How long the last lines of an ended program are waited for.
+const LAST_LINES_TIMEOUT: Duration = Duration::from_secs(2);
 /// Length of the last output in notes and summaries.
 const LAST_OUTPUT_BYTES: u64 = 2 << 10;
 
@@ -33,14 +44,21 @@ impl Agents {
     pub(super) async fn run_in_pty(
         self: &Arc<Self>,
         handle: &Arc<AgentHandle>,
-        run: Run,
+        mut run: Run,
         profile: Profile,
         launch: LaunchSpec,
     ) -> Result<ProcessExit, Problem> {
         let folder = self.home.agent(handle.number);
         let text = match &run.dispatch {
-            Some(dispatch) => self.brief_prompt(&run, dispatch).await?,
+            Some(dispatch) => self.brief_prompt(&run, dispatch, Way::Terminal).await?,
             None => prompt::greeting(&run.agent),
+        };
+        let text = match run.state.refused.take() {
+            Some(why) => {
+                self.save_run_state(handle.number, &run.state)?;
+                prompt::after_refusal(&why, &text)
+            }
+            None => text,
         };
         // FLOWER_HOME is not visible in the jail, so the prompt is written to the home there.
         let below = PathBuf::from(format!(".flower/prompt-{}.md", handle.number));
@@ -75,7 +93,13 @@ impl Agents {
         self.terminals.insert(handle.name.clone(), terminal.clone());
         handle.transcript.add_note(format!("terminal open: `flower agent attach {}`", handle.name));
         handle.set_state(State::Working, "process running");
-        self.supervise_pty(handle, &run, &profile, &terminal).await
+        // Nothing reports its model from a terminal.
+        handle.set_connected(Connected { model: profile.model.clone(), tools: None });
+        self.record_connected(handle).await;
+        // What it prints is in the transcript too, so that it can be read without a terminal, and after it has ended.
+        let printed = terminal.output(terminal.began());
+        let mut recording = tokio::spawn(record_output(printed, handle.transcript.clone()));
+        self.supervise_pty(handle, &run, &profile, &terminal, &mut recording).await
     }
 
     async fn supervise_pty(
@@ -84,11 +108,15 @@ impl Agents {
         run: &Run,
         profile: &Profile,
         terminal: &Arc<Terminal>,
+        recording: &mut JoinHandle<()>,
     ) -> Result<ProcessExit, Problem> {
-        let started = std::time::Instant::now();
+        let started = Instant::now();
         loop {
             tokio::select! {
-                code = terminal.ended() => return self.after_exit(handle, run, terminal, code).await,
+                code = terminal.ended() => {
+                    let _ = tokio::time::timeout(LAST_LINES_TIMEOUT, recording).await;
+                    return self.after_exit(handle, run, profile, terminal, code).await;
+                }
                 () = handle.wake.notified() => {}
                 () = tokio::time::sleep(TICK) => {}
             }
@@ -99,7 +127,12 @@ impl Agents {
                     handle.record_activity();
                     handle.set_state(State::Working, "producing output");
                 }
-                quiet if quiet > IDLE_AFTER => handle.set_state(State::Idle, "no output for a while"),
+                quiet if quiet > QUIET_AFTER && handle.work().is_some() => {
+                    handle.set_state(State::Quiet, "its process runs, and it prints nothing");
+                }
+                quiet if quiet > IDLE_AFTER && handle.work().is_none() => {
+                    handle.set_state(State::Idle, "no output for a while");
+                }
                 _ => {}
             }
             let agent = self.get(handle.number).await?;
@@ -171,6 +204,7 @@ impl Agents {
         &self,
         handle: &AgentHandle,
         run: &Run,
+        profile: &Profile,
         terminal: &Terminal,
         code: i32,
     ) -> Result<ProcessExit, Problem> {
@@ -188,23 +222,80 @@ impl Agents {
                     run.agent.name,
                     last_output(terminal).await
                 );
-                let back = HandBackRequest { fence: dispatch.fence, summary, not_done: None, failed: false };
+                let (fence, leaves_untracked) = (dispatch.fence, true);
+                let back = HandBackRequest { fence, summary, not_done: None, failed: false, leaves_untracked };
                 match self.dispatcher.hand_back(&run.caller, dispatch.number, back).await {
                     Ok(back) if back.dispatch.result.as_ref().is_some_and(|result| result.commits.is_empty()) => {
                         let end = "the command has ended without commits, and the dispatch is handed back";
                         Ok(ProcessExit::Retire(end.to_owned()))
                     }
-                    Ok(_) => Ok(ProcessExit::Retire("the command has ended, and the work is handed back".to_owned())),
+                    Ok(back) => {
+                        back.notes.iter().for_each(|note| handle.transcript.add_note(note));
+                        Ok(ProcessExit::Retire("the command has ended, and the work is handed back".to_owned()))
+                    }
                     Err(problem) => {
+                        let why = [vec![problem.message.clone()], problem.hints].concat().join("\n");
+                        let state = RunState { refused: Some(why), ..run.state.clone() };
+                        self.save_run_state(handle.number, &state)?;
                         Ok(ProcessExit::Died(format!("the command exited with code 0, but {}", problem.message)))
                     }
                 }
             }
             (code, _) => {
-                Ok(ProcessExit::Died(format!("{}; last output: {}", describe_exit(code), last_output(terminal).await)))
+                let output = last_output(terminal).await;
+                let said = Said::Output(&output);
+                if let Some(outage) = outages::recognize(&profile.outages, said, &jiff::Zoned::now()) {
+                    return Ok(ProcessExit::Park(outage));
+                }
+                Ok(ProcessExit::Died(format!("{}; last output: {output}", describe_exit(code))))
             }
         }
     }
+}
+
+/// Writes the output of a program to the transcript as plain lines.
+async fn record_output(mut output: Output, transcript: Arc<Transcript>) {
+    let mut plain = PlainLines::default();
+    let mut lines: Vec<String> = Vec::new();
+    let mut written_at = Instant::now();
+    loop {
+        let next = tokio::time::timeout(LINES_INTERVAL, output.next()).await;
+        let is_quiet = next.is_err();
+        let is_over = matches!(next, Ok(None));
+        if let Ok(Some((_, bytes))) = next {
+            lines.extend(plain.push(&bytes));
+        }
+        // An unfinished line, such as a question, is read by people too.
+        if is_over || (is_quiet && written_at.elapsed() >= LINES_INTERVAL * 2) {
+            lines.extend(plain.rest());
+        }
+        let is_due =
+            written_at.elapsed() >= LINES_INTERVAL || lines.iter().map(String::len).sum::<usize>() > LINES_BYTES;
+        if !lines.is_empty() && (is_due || is_over || is_quiet) {
+            for part in parts(&std::mem::take(&mut lines)) {
+                transcript.add(new_entry(EntryKind::Output, part));
+            }
+            written_at = Instant::now();
+        }
+        if is_over {
+            return;
+        }
+    }
+}
+
+/// Lines in parts that fit into one entry.
+fn parts(lines: &[String]) -> Vec<String> {
+    let mut parts = vec![String::new()];
+    for line in lines {
+        if parts.last().is_some_and(|part| !part.is_empty() && part.len() + line.len() > LINES_BYTES) {
+            parts.push(String::new());
+        }
+        if let Some(part) = parts.last_mut() {
+            let gap = if part.is_empty() { "" } else { "\n" };
+            part.push_str(&format!("{gap}{line}"));
+        }
+    }
+    parts
 }
 
 /// The last output as plain text.

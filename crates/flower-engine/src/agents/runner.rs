@@ -2,11 +2,13 @@
 
 use super::agent_handle::{AgentHandle, ClaimedWork, State};
 use super::refused_hosts::RefusedHosts;
+use super::session_tools::Transport;
 use crate::Agents;
 use crate::dispatch::ClaimOptions;
 use crate::home::write_private;
 use crate::profiles::config::{Config, Protocol};
 use crate::profiles::keys;
+use crate::profiles::outages::Outage;
 use crate::profiles::user_home;
 use flower_contract::error::{Problem, ProblemKind};
 use flower_core::agent::{Ending, Step};
@@ -38,6 +40,8 @@ pub(super) enum ProcessExit {
     Failed(String),
     /// Something is missing now, such as a key; tried again later.
     Wait(String),
+    /// The model does not answer for now; tried again later, and not counted.
+    Park(Outage),
     /// The agent has ended in the log.
     AlreadyEnded,
 }
@@ -48,7 +52,13 @@ pub(super) struct RunState {
     pub(super) dispatch: Option<DispatchId>,
     pub(super) token: String,
     pub(super) session: Option<String>,
+    /// How the session reaches flower's tools.
+    #[serde(default)]
+    pub(super) transport: Option<Transport>,
     pub(super) refreshes: u64,
+    /// Why the work of the last process was not taken, for the next one.
+    #[serde(default)]
+    pub(super) refused: Option<String>,
 }
 
 /// What a process of the agent is started with.
@@ -114,6 +124,10 @@ impl Agents {
                     if !self.after_death(handle, why).await {
                         return;
                     }
+                }
+                ProcessExit::Park(outage) => {
+                    let until = self.begin_wait(handle, &outage);
+                    self.wait_parked(handle, until).await;
                 }
                 ProcessExit::Wait(why) => {
                     handle.set_state(State::Waiting, &why);
@@ -304,7 +318,8 @@ impl Agents {
             .access
             .issue_token(&Caller::system(), agent.name.clone(), agent.role, agent.brief, worktree, run)
             .await?;
-        let state = RunState { dispatch: agent.dispatch, token: new.token, session: None, refreshes: agent.refreshes };
+        let state =
+            RunState { dispatch: agent.dispatch, token: new.token, refreshes: agent.refreshes, ..RunState::default() };
         self.save_run_state(agent.number, &state)?;
         let caller = self.access.identify(&state.token, Door::Daemon).await?;
         Ok((state, caller))

@@ -2,16 +2,19 @@
 
 use super::agent_handle::{AgentHandle, State};
 use super::files;
-use super::permissions::{self, Verdict};
+use super::model_choice::Offer;
+use super::permissions::{self, Asked, Verdict};
+use super::spend;
 use super::tool_calls::{ToolCalls, content_text};
 use super::transcript::new_entry;
 use crate::Agents;
 use crate::acp::schema::{
     CancelNotification, ContentBlock, ContentChunk, PlanEntryStatus, PromptRequest, PromptResponse,
-    RequestPermissionRequest, SessionId, SessionUpdate, StopReason, TextContent,
+    RequestPermissionRequest, SessionConfigOption, SessionId, SessionUpdate, StopReason, TextContent,
 };
 use crate::acp::{AcpError, Connection, Incoming};
-use crate::profiles::config::Profile;
+use crate::profiles::config::{Profile, Reported};
+use crate::profiles::outages::{self, Outage, Said};
 use flower_contract::view::{Entry, EntryKind, PlanStep, StepStatus, ToolStatus};
 use flower_core::PermissionId;
 use serde_json::Value;
@@ -26,12 +29,16 @@ const TICK: Duration = Duration::from_millis(500);
 const SPEND_INTERVAL: Duration = Duration::from_secs(20);
 /// How long the agent may take to end a cancelled turn, before its process is ended.
 const CANCEL_TIMEOUT: Duration = Duration::from_secs(10);
-/// Without a message for this time and without an open tool call, the state of the agent is `unknown`.
-const UNKNOWN_AFTER: Duration = Duration::from_secs(120);
+/// Without a message for this time and without an open tool call, the state of the agent is `quiet`.
+pub(super) const QUIET_AFTER: Duration = Duration::from_secs(120);
 /// Permission requests that wait while another one is open.
 const MAX_QUEUED: usize = 16;
 /// Permission requests of one turn that reach a person; further ones are denied.
 const MAX_QUESTIONS: u32 = 20;
+/// Reports of another model that are recorded in one session. Each is an event.
+const MAX_MODEL_CHANGES: u32 = 50;
+/// Denials of a turn that the agent is told with its next prompt.
+const MAX_DENIALS: usize = 10;
 /// Length of the messages of a turn that are kept as a hand-over note.
 const MAX_SAID_BYTES: usize = 32 << 10;
 
@@ -43,6 +50,8 @@ pub(super) enum TurnEnd {
     Refresh,
     /// The dispatch has ended, or another agent holds its claim.
     LostWork,
+    /// The model does not answer for now.
+    NoModel(Outage),
 }
 
 /// Why a turn is being cancelled.
@@ -60,7 +69,7 @@ struct PendingPermission {
     id: Value,
     number: PermissionId,
     until: Instant,
-    request: Box<RequestPermissionRequest>,
+    asked: Asked,
 }
 
 /// An open session, as [`Session::new`] takes it over.
@@ -87,6 +96,14 @@ pub(super) struct Session {
     pub(super) refresh_at: f64,
     /// The messages of the last turn.
     pub(super) said: String,
+    /// The last message of the turn: what was said after the last tool call.
+    last_said: String,
+    /// Its last piece. An error of the model arrives in one piece, also where the agent adds it to a message.
+    last_piece: String,
+    /// The last turn had a tool call, or said something that is no error of the model.
+    did_something: bool,
+    /// What was denied by flower itself, with the reason. The agent is told with the next prompt, because ACP has no place for it.
+    denials: Vec<String>,
     /// Tool calls of the session. A session without any is not refreshed, because the next one would be as full.
     tool_count: u64,
     /// The session continues from a hand-over note, and has not reported its context usage yet. If it is full at once, another
@@ -95,9 +112,11 @@ pub(super) struct Session {
     cost: SessionCost,
     calls: ToolCalls,
     pending: Option<PendingPermission>,
-    queued: VecDeque<(Value, Box<RequestPermissionRequest>)>,
+    queued: VecDeque<(Value, Asked)>,
     /// Permission requests of this turn that reached a person.
     asked_count: u32,
+    /// How often the session has reported another model.
+    model_changes: u32,
 }
 
 /// What the session has cost, and how much of it is recorded.
@@ -122,6 +141,10 @@ impl Session {
             id,
             refresh_at,
             said: String::new(),
+            last_said: String::new(),
+            last_piece: String::new(),
+            did_something: false,
+            denials: Vec::new(),
             tool_count: 0,
             is_fresh,
             cost: SessionCost::default(),
@@ -129,14 +152,19 @@ impl Session {
             pending: None,
             queued: VecDeque::new(),
             asked_count: 0,
+            model_changes: 0,
         }
     }
 
     /// Sends a prompt and handles messages until the turn ends.
     pub(super) async fn run_turn(&mut self, text: &str, deadline: Duration) -> Result<TurnEnd, AcpError> {
         self.said.clear();
+        self.last_said.clear();
+        self.last_piece.clear();
+        self.did_something = false;
         self.asked_count = 0;
         self.calls.end_turn();
+        let text = &with_denials(text, &std::mem::take(&mut self.denials));
         self.handle.transcript.add(new_entry(EntryKind::Prompt, text));
         self.handle.set_state(State::Working, "turn started");
         let (connection, id) = (self.connection.clone(), self.id.clone());
@@ -195,8 +223,13 @@ impl Session {
         self.drain().await;
         self.handle.transcript.flush_all();
         self.deny_pending("the turn ended").await;
-        let usage = answer.as_ref().ok().and_then(|answer| answer.usage.as_ref());
-        self.record_cost(usage.map(|usage| usage.total_tokens)).await;
+        let tokens = answer.as_ref().ok().and_then(spend::tokens_of_turn);
+        self.record_cost(tokens.filter(|_| self.counts(Reported::Tokens))).await;
+        if cancelled.is_none()
+            && let Some(outage) = self.outage(&answer)
+        {
+            return Ok(TurnEnd::NoModel(outage));
+        }
         let answer = answer?;
         match cancelled {
             Some(CancelReason::FullContext | CancelReason::Refresh) => Ok(TurnEnd::Refresh),
@@ -204,6 +237,27 @@ impl Session {
             Some(CancelReason::Timeout(why)) => Err(AcpError::Slow(why)),
             None => Ok(TurnEnd::Ended(answer.stop_reason)),
         }
+    }
+
+    /// Whether the end of a turn says that the model does not answer for now.
+    fn outage(&mut self, answer: &Result<PromptResponse, AcpError>) -> Option<Outage> {
+        let (signs, now) = (&self.profile.outages, jiff::Zoned::now());
+        let outage = match answer {
+            Err(AcpError::Refused { code, message, data, .. }) => {
+                outages::recognize(signs, Said::Error { code: *code, message, data }, &now)
+            }
+            Err(_) => None,
+            Ok(_) => [&self.last_said, &self.last_piece]
+                .into_iter()
+                .find_map(|text| outages::recognize(signs, Said::Message(text), &now)),
+        }?;
+        self.did_something |= answer.is_ok() && self.said.trim() != self.last_piece.trim();
+        Some(outage)
+    }
+
+    /// Whether the last turn had an effect, so that its prompt is not sent again as it was.
+    pub(super) fn did_something(&self) -> bool {
+        self.did_something
     }
 
     /// Work that is due by time. Returns why the turn has to be cancelled, if it has to.
@@ -225,10 +279,16 @@ impl Session {
 
     /// Handles the next message between turns; waits forever if the connection has ended.
     pub(super) async fn handle_next(&mut self) {
-        if let Some(said) = self.incoming.recv().await {
-            self.handle_incoming(said).await;
-        } else {
-            std::future::pending::<()>().await;
+        loop {
+            tokio::select! {
+                said = self.incoming.recv() => match said {
+                    Some(said) => return self.handle_incoming(said).await,
+                    None => std::future::pending().await,
+                },
+                () = tokio::time::sleep(TICK), if self.handle.transcript.has_unwritten() => {
+                    self.handle.transcript.flush_words();
+                }
+            }
         }
     }
 
@@ -275,8 +335,8 @@ impl Session {
         if quiet > self.profile.quiet_timeout {
             return Some(format!("no message from the agent for {} s", quiet.as_secs()));
         }
-        if quiet > UNKNOWN_AFTER && self.calls.open_count() == 0 {
-            self.handle.set_state(State::Unknown, "process running, no message from the agent");
+        if quiet > QUIET_AFTER && self.calls.open_count() == 0 {
+            self.handle.set_state(State::Quiet, "its process runs, and it sends no message");
         }
         None
     }
@@ -312,6 +372,10 @@ impl Session {
                 if self.said.len() < MAX_SAID_BYTES {
                     self.said.push_str(&text);
                 }
+                if self.last_said.len() < MAX_SAID_BYTES {
+                    self.last_said.push_str(&text);
+                }
+                self.last_piece = flower_core::text::head(&text, MAX_SAID_BYTES);
                 transcript.add_piece(EntryKind::Said, &text);
             }
             SessionUpdate::AgentThoughtChunk(ContentChunk { content, .. }) => {
@@ -319,6 +383,9 @@ impl Session {
             }
             SessionUpdate::ToolCall(call) => {
                 self.tool_count += 1;
+                self.did_something = true;
+                self.last_said.clear();
+                self.last_piece.clear();
                 self.handle.set_state(State::Working, &format!("tool: {}", flower_core::text::cut(&call.title, 200)));
                 let entry = self.calls.start(call);
                 self.add_tool_entry(entry);
@@ -345,13 +412,35 @@ impl Session {
                     self.refresh_at = f64::INFINITY;
                     transcript.add_note("the context is full from the start, so no new session would help");
                 }
-                if let Some(cost) = usage.cost.filter(|cost| cost.amount.is_finite() && cost.amount >= 0.0) {
+                let cost = usage.cost.filter(|_| self.counts(Reported::Cost));
+                if let Some(cost) = cost.filter(|cost| cost.amount.is_finite() && cost.amount >= 0.0) {
                     self.cost.total = Some(cost.amount);
                     self.cost.currency = Some(transcript.masked(&cost.currency));
                 }
             }
+            SessionUpdate::ConfigOptionUpdate(update) => self.note_model(&update.config_options),
             _ => {}
         }
+    }
+
+    /// Notes that the session has another model now.
+    fn note_model(&mut self, options: &[SessionConfigOption]) {
+        let options = serde_json::to_value(options).unwrap_or_default();
+        let Some(model) = Offer::of_options(&options).and_then(|offer| offer.current) else { return };
+        let model = self.handle.transcript.masked(&model);
+        if self.handle.connected().model.as_ref() == Some(&model) || self.model_changes >= MAX_MODEL_CHANGES {
+            return;
+        }
+        self.model_changes += 1;
+        self.handle.transcript.add_note(format!("the session reports another model: `{model}`"));
+        self.handle.set_connected_model(model);
+        let (agents, handle) = (self.agents.clone(), self.handle.clone());
+        tokio::spawn(async move { agents.record_connected(&handle).await });
+    }
+
+    /// Whether this figure of the agent is what it seems. What a profile does not name is not counted.
+    fn counts(&self, figure: Reported) -> bool {
+        self.profile.reports.as_ref().is_none_or(|reports| reports.contains(&figure))
     }
 
     fn add_tool_entry(&self, entry: Option<Entry>) {
@@ -365,51 +454,54 @@ impl Session {
     }
 
     async fn handle_permission(&mut self, id: Value, request: Box<RequestPermissionRequest>) {
-        let title = request.tool_call.fields.title.clone().unwrap_or_else(|| "something".to_owned());
-        let verdict = permissions::judge(self.profile.permissions, &request, &self.tree);
+        let asked = Asked { facts: self.calls.facts(&request.tool_call), request };
+        let verdict = permissions::judge(self.profile.permissions, &asked, &self.tree);
         match verdict {
             Verdict::Ask if self.asked_count < MAX_QUESTIONS && self.queued.len() < MAX_QUEUED => {
                 self.asked_count += 1;
-                self.queued.push_back((id, request));
+                self.queued.push_back((id, asked));
                 self.ask_next_permission().await;
             }
-            Verdict::Ask => self.answer_permission(&id, &request, false, &title, "because of too many requests").await,
-            Verdict::Allow => self.answer_permission(&id, &request, true, &title, "by the policy").await,
-            Verdict::Deny => self.answer_permission(&id, &request, false, &title, "by the policy").await,
+            Verdict::Ask => self.deny_permission(&id, &asked, "because of too many requests").await,
+            Verdict::Allow => self.answer_permission(&id, &asked, true, "by the policy").await,
+            Verdict::Deny => self.deny_permission(&id, &asked, "by the policy").await,
         }
     }
 
-    async fn answer_permission(
-        &self,
-        id: &Value,
-        request: &RequestPermissionRequest,
-        allow: bool,
-        title: &str,
-        why: &str,
-    ) {
+    async fn answer_permission(&self, id: &Value, asked: &Asked, allow: bool, why: &str) {
         let word = if allow { "allowed" } else { "denied" };
-        self.handle.transcript.add(new_entry(EntryKind::Permission, format!("{word} {why}: {title}")));
-        let _ = self.connection.respond(id, &permissions::select_option(request, allow)).await;
+        let text = format!("{word} {why}: {}", asked.title());
+        self.handle.transcript.add(new_entry(EntryKind::Permission, text));
+        let _ = self.connection.respond(id, &permissions::select_option(&asked.request, allow)).await;
+    }
+
+    /// Denies a request without a person. The agent gets the reason with its next prompt.
+    async fn deny_permission(&mut self, id: &Value, asked: &Asked, why: &str) {
+        self.answer_permission(id, asked, false, why).await;
+        if self.denials.len() < MAX_DENIALS {
+            let title = flower_core::text::cut(&flower_core::text::visible(&asked.title(), 300), 300);
+            self.denials.push(format!("{title}: denied {why}"));
+        }
     }
 
     /// Passes the next queued request to the operator; one is open at a time.
     async fn ask_next_permission(&mut self) {
         while self.pending.is_none()
-            && let Some((id, request)) = self.queued.pop_front()
+            && let Some((id, asked)) = self.queued.pop_front()
         {
-            let title = request.tool_call.fields.title.clone().unwrap_or_else(|| "something".to_owned());
+            let title = asked.title();
             let timeout = self.profile.ask_timeout;
-            match self.agents.ask_permission(&self.handle, &request, timeout.as_secs()).await {
+            match self.agents.ask_permission(&self.handle, &asked, timeout.as_secs()).await {
                 Ok(number) => {
                     let text = format!("permission {number} requested: {title}");
                     self.handle.transcript.add(new_entry(EntryKind::Permission, text));
                     self.handle
                         .set_state(State::Waiting, &format!("permission {number} waits for a decision: {title}"));
-                    self.pending = Some(PendingPermission { id, number, until: Instant::now() + timeout, request });
+                    self.pending = Some(PendingPermission { id, number, until: Instant::now() + timeout, asked });
                 }
                 Err(problem) => {
                     let why = format!("because of an error ({})", problem.message);
-                    self.answer_permission(&id, &request, false, &title, &why).await;
+                    self.deny_permission(&id, &asked, &why).await;
                 }
             }
         }
@@ -428,9 +520,11 @@ impl Session {
         if let Some(allow) = decided.or(is_late.then_some(false))
             && let Some(pending) = self.pending.take()
         {
-            let title = pending.request.tool_call.fields.title.clone().unwrap_or_default();
-            let why = if is_late && decided.is_none() { "because of no decision in time" } else { "by a person" };
-            self.answer_permission(&pending.id, &pending.request, allow, &title, why).await;
+            if is_late && decided.is_none() {
+                self.deny_permission(&pending.id, &pending.asked, "because of no decision in time").await;
+            } else {
+                self.answer_permission(&pending.id, &pending.asked, allow, "by a person").await;
+            }
             self.handle.record_activity();
             self.handle.set_state(State::Working, "permission decided");
             self.ask_next_permission().await;
@@ -440,12 +534,12 @@ impl Session {
     /// Denies the open request and all queued ones.
     async fn deny_pending(&mut self, why: &str) {
         let because = format!("because {why}");
-        for (id, request) in self.queued.drain(..).collect::<Vec<_>>() {
-            self.answer_permission(&id, &request, false, "a request", &because).await;
+        for (id, asked) in self.queued.drain(..).collect::<Vec<_>>() {
+            self.answer_permission(&id, &asked, false, &because).await;
         }
         if let Some(pending) = self.pending.take() {
             self.agents.deny_open_permissions(Some(self.handle.number), why).await;
-            self.answer_permission(&pending.id, &pending.request, false, "a request", &because).await;
+            self.answer_permission(&pending.id, &pending.asked, false, &because).await;
         }
     }
 
@@ -460,4 +554,12 @@ impl Session {
         }
         self.agents.record_spending(&self.handle, tokens, cost, self.cost.currency.clone()).await;
     }
+}
+
+/// The prompt, and what was denied since the last one.
+fn with_denials(text: &str, denials: &[String]) -> String {
+    if denials.is_empty() {
+        return text.to_owned();
+    }
+    format!("{text}\n\nWhat you were not allowed to do in the last turn, and why:\n- {}", denials.join("\n- "))
 }

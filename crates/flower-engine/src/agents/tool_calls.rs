@@ -3,6 +3,7 @@
 //! Claude Code first sends the name of the tool, then its purpose with the diff, then a permission request, then the result.
 //! Codex sends the output of a command in `_meta`. The transcript shows both in the same form.
 
+use super::call_facts::CallFacts;
 use super::transcript::new_entry;
 use crate::acp::schema::{
     ContentBlock, Meta, ToolCall, ToolCallContent, ToolCallStatus, ToolCallUpdate, ToolCallUpdateFields,
@@ -32,6 +33,7 @@ struct TrackedCall {
     output: String,
     /// Only the name is known, and an update will follow.
     bare: bool,
+    facts: CallFacts,
     /// The call belongs to an earlier turn.
     past: bool,
 }
@@ -56,7 +58,8 @@ impl ToolCalls {
         self.0.insert(id.clone(), new);
         let known = self.0.get_mut(&id)?;
         let mut fields = ToolCallUpdateFields::default().content(call.content).locations(call.locations);
-        fields.raw_output = call.raw_output;
+        (fields.raw_output, fields.raw_input, fields.name) = (call.raw_output, call.raw_input, call.name);
+        (fields.kind, fields.title) = (Some(call.kind), Some(known.title.clone()));
         let (_, entry) = known.apply(id, &fields, call.meta.as_ref());
         (!bare).then_some(entry)
     }
@@ -69,6 +72,14 @@ impl ToolCalls {
         let bare = std::mem::take(&mut known.bare);
         let (new, entry) = known.apply(id, &update.fields, update.meta.as_ref());
         (new || bare).then_some(entry)
+    }
+
+    /// What is known of a call, together with this update of it. The update itself is not kept: it is part of a request.
+    pub(super) fn facts(&self, update: &ToolCallUpdate) -> CallFacts {
+        let known = self.0.get(&*update.tool_call_id.0);
+        let mut facts = known.map(|call| call.facts.clone()).unwrap_or_default();
+        facts.add(&update.fields, update.meta.as_ref());
+        facts
     }
 
     /// Calls of the current turn that have not ended.
@@ -90,6 +101,7 @@ impl TrackedCall {
     /// Applies the fields of an update. Returns whether they had new information, and the entry.
     fn apply(&mut self, id: String, fields: &ToolCallUpdateFields, meta: Option<&Meta>) -> (bool, Entry) {
         let mut new = false;
+        self.facts.add(fields, meta);
         if let Some(title) = fields.title.as_ref().filter(|title| **title != self.title && !title.is_empty()) {
             (self.title, new) = (title.clone(), true);
         }

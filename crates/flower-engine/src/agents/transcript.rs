@@ -9,6 +9,7 @@ use std::collections::VecDeque;
 use std::io;
 use std::path::Path;
 use std::sync::{Arc, Mutex};
+use std::time::{Duration, Instant};
 use tokio::sync::watch;
 
 /// Length of one entry; the rest is cut.
@@ -19,6 +20,8 @@ const MAX_TITLE_BYTES: usize = 8 << 10;
 const STEP_BYTES: usize = 40;
 /// A message that arrives in pieces becomes an entry when it is longer than this.
 const PARAGRAPH_BYTES: usize = 2 << 10;
+/// After a pause of this length the last word of a message is written too, unless it may be the beginning of a secret.
+const WORD_PAUSE: Duration = Duration::from_millis(500);
 /// Messages and tool calls that are kept for the summary.
 const SUMMARY_MESSAGES: usize = 6;
 const SUMMARY_TOOLS: usize = 30;
@@ -26,7 +29,7 @@ const SUMMARY_TOOLS: usize = 30;
 pub(super) fn new_entry(kind: EntryKind, text: impl Into<String>) -> Entry {
     let (at, text) = (crate::now(), text.into());
     let (paths, diffs, steps) = (Vec::new(), Vec::new(), Vec::new());
-    Entry { at, kind, text, call: None, status: None, title: None, output: None, steps, paths, diffs }
+    Entry { at, kind, text, continues: false, call: None, status: None, title: None, output: None, steps, paths, diffs }
 }
 
 pub struct Transcript {
@@ -42,6 +45,10 @@ struct Buffer {
     mask: Arc<Mask>,
     /// A message of which more pieces may follow.
     partial: Option<(EntryKind, String)>,
+    /// When its last piece arrived.
+    piece_at: Instant,
+    /// The end of what is written of it. A secret may begin there and end in the next piece.
+    written: String,
     said: VecDeque<String>,
     done: VecDeque<(String, ToolStatus)>,
     plan: Option<String>,
@@ -55,7 +62,9 @@ impl Transcript {
         let end = watch::Sender::new(scrollback.snapshot().end);
         let (said, done) = (VecDeque::new(), VecDeque::new());
         let mask = Arc::new(Mask::new(Vec::new()));
-        let inner = Mutex::new(Buffer { scrollback, mask, partial: None, said, done, plan: None, lost: 0 });
+        let (piece_at, written) = (Instant::now(), String::new());
+        let inner =
+            Mutex::new(Buffer { scrollback, mask, partial: None, piece_at, written, said, done, plan: None, lost: 0 });
         Ok(Transcript { inner, end, hints, topic: format!("agent:{agent}") })
     }
 
@@ -75,7 +84,7 @@ impl Transcript {
 
     pub fn add(&self, new: Entry) {
         self.update(|inner| {
-            inner.flush(true);
+            inner.end_message();
             inner.write(new);
         });
     }
@@ -89,8 +98,9 @@ impl Transcript {
     pub fn add_piece(&self, kind: EntryKind, text: &str) {
         self.update(|inner| {
             if inner.partial.as_ref().is_some_and(|(open, _)| *open != kind) {
-                inner.flush(true);
+                inner.end_message();
             }
+            inner.piece_at = Instant::now();
             let pending = &mut inner.partial.get_or_insert_with(|| (kind, String::new())).1;
             pending.push_str(text);
             // Flushing searches the whole text for its last word, so it happens only when a piece has a gap between words.
@@ -102,14 +112,23 @@ impl Transcript {
     }
 
     /// Writes the whole words of an unfinished message, so that it can be followed. An unfinished word may be half of a secret,
-    /// and waits for its rest.
+    /// and waits shortly for its rest.
     pub fn flush_words(&self) {
-        self.update(|inner| inner.flush(false));
+        self.update(|inner| {
+            let is_over = |text: &String| inner.piece_at.elapsed() >= WORD_PAUSE && !inner.mask.may_continue(text);
+            let all = inner.partial.as_ref().is_some_and(|(_, text)| is_over(text));
+            inner.flush(all);
+        });
     }
 
     /// Writes all of an unfinished message.
     pub fn flush_all(&self) {
-        self.update(|inner| inner.flush(true));
+        self.update(Buffer::end_message);
+    }
+
+    /// Whether words wait to be written.
+    pub fn has_unwritten(&self) -> bool {
+        self.inner.lock().expect("no panic while held").partial.is_some()
     }
 
     fn update(&self, change: impl FnOnce(&mut Buffer)) {
@@ -165,8 +184,10 @@ impl Transcript {
     /// The last messages, tool calls and error output.
     pub fn last_output(&self) -> Option<String> {
         let page = self.page(self.position_before_end(8 << 10), 8 << 10).ok()?;
-        let words =
-            page.entries.iter().filter(|e| matches!(e.kind, EntryKind::Said | EntryKind::Noise | EntryKind::Tool));
+        let words = page
+            .entries
+            .iter()
+            .filter(|e| matches!(e.kind, EntryKind::Said | EntryKind::Noise | EntryKind::Tool | EntryKind::Output));
         let text = words.map(|entry| entry.text.as_str()).collect::<Vec<_>>().join("\n");
         (!text.trim().is_empty()).then_some(text)
     }
@@ -238,15 +259,32 @@ impl Buffer {
             false => text.rfind([' ', '\n']).map_or(0, |gap| gap + 1),
         };
         let (ready, rest) = text.split_at(cut);
-        if !ready.trim().is_empty() {
-            self.write(new_entry(kind, ready));
-        }
+        self.write_part(kind, ready);
         // A very long word is written anyway, so that memory is bounded.
         if !rest.is_empty() && rest.len() <= MAX_ENTRY_BYTES {
             self.partial = Some((kind, rest.to_owned()));
-        } else if !rest.is_empty() {
-            self.write(new_entry(kind, rest));
+        } else {
+            self.write_part(kind, rest);
         }
+    }
+
+    /// Writes a part of a message, and keeps its end for the next part.
+    fn write_part(&mut self, kind: EntryKind, part: &str) {
+        if !part.trim().is_empty() {
+            let masked = self.mask.continued(&self.written, part).into_owned();
+            let continues = self.written.ends_with(|last: char| !last.is_whitespace());
+            self.write(Entry { continues, ..new_entry(kind, masked) });
+        }
+        self.written.push_str(part);
+        let from = self.written.len().saturating_sub(self.mask.reach());
+        let from = (from..=self.written.len()).find(|at| self.written.is_char_boundary(*at)).unwrap_or(0);
+        self.written.drain(..from);
+    }
+
+    /// Writes all of the message; what follows is another one.
+    fn end_message(&mut self) {
+        self.flush(true);
+        self.written.clear();
     }
 
     fn write(&mut self, mut entry: Entry) {
@@ -309,7 +347,12 @@ impl Buffer {
                     push(&mut self.done, (flower_core::text::cut(title, 160), status), SUMMARY_TOOLS);
                 }
             }
-            EntryKind::Flower | EntryKind::Prompt | EntryKind::Thought | EntryKind::Permission | EntryKind::Noise => {}
+            EntryKind::Flower
+            | EntryKind::Prompt
+            | EntryKind::Thought
+            | EntryKind::Permission
+            | EntryKind::Noise
+            | EntryKind::Output => {}
         }
     }
 }
@@ -345,6 +388,37 @@ mod tests {
         // Pages follow each other without a gap, also from a position inside of an entry.
         assert!(transcript.page(page.next, 1 << 20).unwrap().entries.is_empty());
         assert!(transcript.page(3, 1 << 20).unwrap().entries.len() < page.entries.len());
+    }
+
+    #[test]
+    fn the_last_word_is_written_after_a_pause_unless_it_may_be_a_secret() {
+        let dir = tempfile::tempdir().unwrap();
+        let transcript = Transcript::open(&dir.path().join("transcript"), ChangeHints::default(), "play-1").unwrap();
+        transcript.set_mask(Arc::new(Mask::new(["sk-secret-123456", "hunter2-hunter2"].map(str::to_owned))));
+        let said =
+            || transcript.page(0, 1 << 20).unwrap().entries.into_iter().map(|entry| entry.text).collect::<String>();
+        let pause = || transcript.inner.lock().unwrap().piece_at = Instant::now().checked_sub(WORD_PAUSE).unwrap();
+        transcript.add_piece(EntryKind::Said, "It is done");
+        transcript.flush_words();
+        assert_eq!(said(), "It is ");
+        pause();
+        transcript.flush_words();
+        assert_eq!((said().as_str(), transcript.has_unwritten()), ("It is done", false));
+        transcript.add_piece(EntryKind::Said, ". The key: sk-secr");
+        pause();
+        transcript.flush_words();
+        assert_eq!(said(), "It is done. The key: ", "it may go on");
+        transcript.add_piece(EntryKind::Said, "et-123456");
+        pause();
+        transcript.flush_words();
+        assert_eq!(said(), "It is done. The key: [masked]");
+        // The first characters of a secret are not known for one; the rest is masked all the same.
+        transcript.add_piece(EntryKind::Said, " hun");
+        pause();
+        transcript.flush_words();
+        transcript.add_piece(EntryKind::Said, "ter2-hunter2 over");
+        transcript.flush_all();
+        assert_eq!(said(), "It is done. The key: [masked] hun[masked] over");
     }
 
     #[test]

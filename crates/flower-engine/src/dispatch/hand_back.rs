@@ -8,7 +8,7 @@ use crate::projects::ProjectChoice;
 use crate::settings::Queue;
 use crate::worktrees::landed::LandedBefore;
 use crate::worktrees::lfs;
-use crate::worktrees::observe::uncommitted;
+use crate::worktrees::observe::{uncommitted, uncommitted_tracked};
 use flower_contract::error::{Problem, ProblemKind};
 use flower_contract::view::HandBackView;
 use flower_core::dispatch::{HandBack, Step};
@@ -24,6 +24,8 @@ pub struct HandBackRequest {
     pub summary: String,
     pub not_done: Option<String>,
     pub failed: bool,
+    /// With commits, untracked files may stay in the worktree. The result names them.
+    pub leaves_untracked: bool,
 }
 
 /// What the branch has beyond MAIN.
@@ -32,6 +34,8 @@ struct FinishedWork {
     tip: Option<String>,
     /// Oldest first, with their titles.
     commits: Vec<(String, String)>,
+    /// Untracked files that stay in the worktree.
+    left: Vec<String>,
 }
 
 impl Dispatcher {
@@ -47,13 +51,21 @@ impl Dispatcher {
         let is_holder = caller.token.as_deref().is_none_or(|token| dispatch.was_run_by(token));
         // An answer that the rules will refuse, or that reports a failure, needs no inspection of the worktree.
         let counts = is_holder && request.fence == dispatch.fence && dispatch.is_open() && !request.failed;
-        let work =
-            if changes_code && counts { self.require_finished_work(&dispatch).await? } else { FinishedWork::default() };
+        let work = match changes_code && counts {
+            true => self.require_finished_work(&dispatch, request.leaves_untracked).await?,
+            false => FinishedWork::default(),
+        };
         let handing_back = Reservation::first(&self.handing_back, &[number]);
         let fence = request.fence;
+        let left =
+            (!work.left.is_empty()).then(|| format!("not committed, and left in the worktree: {}", listed(&work.left)));
+        let summary = match &left {
+            Some(left) => format!("{}\n\n{left}", request.summary),
+            None => request.summary,
+        };
         let handed = HandBack {
             fence,
-            summary: request.summary,
+            summary,
             not_done: request.not_done,
             failed: request.failed,
             tip: work.tip.clone(),
@@ -63,7 +75,7 @@ impl Dispatcher {
         if events.iter().any(|event| matches!(event.event(), Ok(Event::DispatchLate(_)))) {
             return Err(late_answer(&dispatch, fence));
         }
-        let mut notes = Vec::new();
+        let mut notes: Vec<String> = left.into_iter().collect();
         let mut landing = None;
         if !work.commits.is_empty() {
             let step = Step::Commits(work.commits);
@@ -84,7 +96,11 @@ impl Dispatcher {
     }
 
     /// Fails unless everything is committed and merges with MAIN. Returns the commits.
-    async fn require_finished_work(&self, dispatch: &Dispatch) -> Result<FinishedWork, Problem> {
+    async fn require_finished_work(
+        &self,
+        dispatch: &Dispatch,
+        leaves_untracked: bool,
+    ) -> Result<FinishedWork, Problem> {
         let (Some(project), Some(name)) = (&dispatch.project, &dispatch.worktree) else {
             return Ok(FinishedWork::default());
         };
@@ -95,12 +111,16 @@ impl Dispatcher {
             self.worktrees.mirror(&place).await?;
         }
         let files = uncommitted(&place).await?;
-        if !files.is_empty() {
-            return Err(Problem::new(
+        let not_committed = |files: &[String]| {
+            Problem::new(
                 ProblemKind::Refused,
-                format!("in worktree `{name}` something is not committed: {}", listed(&files)),
+                format!("in worktree `{name}` something is not committed: {}", listed(files)),
                 "commit it, or leave it out with `.gitignore` or `git restore`, then hand back again",
-            ));
+            )
+        };
+        let blocking = if leaves_untracked { uncommitted_tracked(&place).await? } else { files.clone() };
+        if !blocking.is_empty() {
+            return Err(not_committed(&blocking));
         }
         let Some(tip) = place.repo().tip(&place.full_branch()).await? else { return Ok(FinishedWork::default()) };
         let main = self.worktrees.main_of(project).await?;
@@ -134,7 +154,11 @@ impl Dispatcher {
         }
         let known: Vec<&CommitId> = std::iter::once(&main_tip).chain(landed.iter().map(LandedBefore::commit)).collect();
         let commits = crate::worktrees::commits::commits(&place.repository, &known, &tip).await?;
-        Ok(FinishedWork { tip: Some(tip.into()), commits })
+        // Without a commit, the untracked files may be the work itself.
+        if commits.is_empty() && !files.is_empty() {
+            return Err(not_committed(&files));
+        }
+        Ok(FinishedWork { tip: Some(tip.into()), commits, left: files })
     }
 
     /// Queues the work of a dispatch and returns its landing. `None` if the settings leave that to the operator.

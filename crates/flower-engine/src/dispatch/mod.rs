@@ -9,6 +9,7 @@ mod recall;
 
 pub use claim::ClaimOptions;
 pub use hand_back::HandBackRequest;
+pub use recall::RecallOptions;
 
 use super::projects::ProjectChoice;
 use crate::Setup;
@@ -49,6 +50,8 @@ pub struct Dispatcher {
     preparing: Mutex<HashSet<DispatchId>>,
     /// Dispatches whose results are about to be in the merge queue.
     handing_back: Mutex<HashSet<DispatchId>>,
+    /// By project: how its branches compared with MAIN.
+    compared: Mutex<HashMap<String, Vec<recall::Compared>>>,
     /// By token: when its next heartbeat is stored.
     heartbeat_due: Mutex<HashMap<String, Instant>>,
 }
@@ -105,6 +108,7 @@ impl Dispatcher {
             offered: Mutex::default(),
             preparing: Mutex::default(),
             handing_back: Mutex::default(),
+            compared: Mutex::default(),
             heartbeat_due: Mutex::default(),
         }
     }
@@ -180,6 +184,15 @@ impl Dispatcher {
         self.show(number).await
     }
 
+    async fn cautions(&self, dispatch: &Dispatch) -> Vec<String> {
+        let profile = match (&dispatch.profile, &dispatch.project) {
+            (Some(profile), _) => Some(profile.clone()),
+            (None, Some(project)) => self.profiles.agent_settings(project).await.default,
+            (None, None) => None,
+        };
+        profile.and_then(|profile| self.profiles.unmeasured(&profile)).into_iter().collect()
+    }
+
     async fn view_dispatch(&self, dispatch: Dispatch) -> Result<DispatchView, Problem> {
         let (number, brief, project) = (dispatch.number, dispatch.brief, dispatch.project.clone());
         let context = self.store.read(move |conn| {
@@ -192,6 +205,7 @@ impl Dispatcher {
             true => waits(&dispatch, context.main.as_ref(), self.profiles.why_waiting(&dispatch).await?),
             false => Vec::new(),
         };
+        let cautions = if dispatch.is_open() { self.cautions(&dispatch).await } else { Vec::new() };
         let claim = dispatch.claim.as_ref().map(|claim| {
             let beat = match &context.heartbeat {
                 Some((fence, beat)) if *fence == claim.fence => beat,
@@ -220,6 +234,7 @@ impl Dispatcher {
             result: dispatch.result,
             cancelled: dispatch.cancelled,
             waits: waits.into_iter().map(|r| ReasonView { code: r.code, message: r.message }).collect(),
+            cautions,
             of: dispatch.of.map(u64::from),
             evidence: dispatch.evidence,
             base: dispatch.base,

@@ -73,12 +73,14 @@ impl Overview {
             let seen = ephemeral::get(conn, "read/operator")?.and_then(|text| text.parse().ok()).unwrap_or(0);
             let asked =
                 (flower_store::questions::open(conn, MAX_ITEMS)?, briefs::waiting_for_acceptance(conn, MAX_ITEMS)?);
-            let agents = (agents::permissions(conn)?, agents::given_up(conn, MAX_ITEMS)?);
+            let live = agents::live(conn, None)?.into_iter().filter(|agent| agent.tools == Some(false)).collect();
+            let agents = (agents::permissions(conn)?, agents::given_up(conn, MAX_ITEMS)?, live);
             let messages = dispatches::messages_to_operator(conn, seen, MAX_ITEMS)?;
             let results = newest_results(conn, &asked.1)?;
             Ok((asked, results, landings::open(conn, None)?, landings::mains(conn)?, agents, messages))
         });
-        let ((questions, mut waiting), results, landings, recorded, (permissions, failed), messages) = read.await?;
+        let ((questions, mut waiting), results, landings, recorded, (permissions, failed, without_tools), messages) =
+            read.await?;
         let (mut mains, mut remote_conflicts) = (Vec::new(), Vec::new());
         for (project, main) in recorded {
             remote_conflicts.extend(self.merge_queue.remote_conflict(&project, &main.tip).await?);
@@ -111,6 +113,7 @@ impl Overview {
             remote_conflicts,
             permissions,
             failed,
+            without_tools,
             stuck: self.stuck().await?,
             messages: messages.collect(),
         })

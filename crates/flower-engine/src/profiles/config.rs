@@ -1,11 +1,12 @@
 //! Agent profiles: which agents flower can start, and how. They come from a built-in file and `config.toml` in FLOWER_HOME.
 
 use super::file::{ConfigFile, ProfileConfig};
+use super::outages::OutageSign;
 use crate::home::Home;
 use crate::network::{HostPattern, NetworkPolicy};
 use flower_contract::error::{Problem, ProblemKind};
 use flower_contract::view::NetworkMode;
-pub use flower_contract::view::Protocol;
+pub use flower_contract::view::{Protocol, Reported};
 use serde::{Deserialize, Serialize};
 use std::collections::BTreeMap;
 use std::io::{self, Read};
@@ -53,11 +54,21 @@ pub struct Profile {
     pub model: Option<String>,
     /// The profile must not run without a `model`: the agent would use one that its vendor hosts.
     pub model_required: bool,
+    /// `model_set` names the model to the agent, so it can also be one that sessions do not offer.
+    pub passes_model: bool,
+    /// What its agents report of what they spend. Absent: not known.
+    pub reports: Option<Vec<Reported>>,
+    /// What of the operator's own configuration of the agent reaches the jail, in words.
+    pub configuration: String,
     pub permissions: Permissions,
     pub ask_timeout: Duration,
     pub turn_timeout: Duration,
     /// How long a turn may continue without an update.
     pub quiet_timeout: Duration,
+    /// How long a new session may take to ask for flower's tools.
+    pub tools_timeout: Duration,
+    /// How the agent says that its model does not answer for now.
+    pub outages: Vec<OutageSign>,
     pub package: Option<String>,
     pub version: Option<String>,
     /// How to install the program, in one line.
@@ -204,6 +215,7 @@ mod tests {
             assert!(profile.built_in && profile.protocol == Protocol::Acp);
             assert_eq!(profile.permissions, Permissions::Worktree);
             assert_eq!(profile.network, Some(NetworkMode::Web));
+            assert!(!profile.outages.is_empty(), "{}", profile.name);
             assert!(profile.package.is_some() && profile.version.is_some() && !profile.any_of.is_empty());
             let install = profile.install.as_deref().unwrap();
             assert!(install.contains(profile.version.as_deref().unwrap()), "{install}");
@@ -221,6 +233,8 @@ mod tests {
         let told: serde_json::Value = serde_json::from_str(&with.set["OPENCODE_CONFIG_CONTENT"]).unwrap();
         assert_eq!((&told["model"], &told["small_model"]), (&"a/\"b".into(), &"a/\"b".into()));
         // The user's own configuration is not changed; the model is then chosen in the session only.
+        let required = opencode("[agents.opencode]\nmodel = \"required\"\n");
+        assert!(required.missing_model().is_some());
         let own = opencode("[agents.opencode]\nmodel = \"a/b\"\nset = { OPENCODE_CONFIG_CONTENT = \"{}\" }\n");
         assert_eq!(own.set["OPENCODE_CONFIG_CONTENT"], "{}");
         assert_eq!(Config::parse("").unwrap().profile("claude").unwrap().missing_model(), None);
@@ -273,6 +287,9 @@ mod tests {
             ("[agents.claude]\nread = [\"/\"]\n", &["`claude`", "`read`"]),
             ("[agents.claude]\nread = [\"x\"]\n", &["`claude`", "`read`"]),
             ("[agents.claude]\nconnect = [0]\n", &["`claude`", "`connect`"]),
+            ("[agents.claude]\noutages = [{ kind = \"limit\" }]\n", &["`claude`", "`outages`"]),
+            ("[agents.claude]\noutages = [{ kind = \"limit\", text = \"no\" }]\n", &["`claude`", "`outages`"]),
+            ("[agents.claude]\noutages = [{ kind = \"flood\", text = \"wet feet\" }]\n", &["`claude`", "flood"]),
             ("[agents.claude]\nnetwork = \"some\"\n", &["`claude`", "`network`"]),
             ("[agents.claude]\nany_of = [\"OTHER\"]\n", &["`claude`", "`any_of`"]),
             ("[agents.claude]\nenv = [\"LD_PRELOAD\"]\n", &["`claude`", "`env`", "LD_PRELOAD"]),

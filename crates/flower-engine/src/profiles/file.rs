@@ -1,6 +1,7 @@
 //! Profiles as written in a configuration file, and their validation.
 
-use super::config::{Permissions, Profile, Protocol, Spend};
+use super::config::{Permissions, Profile, Protocol, Reported, Spend};
+use super::outages::OutageSign;
 use crate::network::HostPattern;
 use flower_contract::error::{Problem, ProblemKind};
 use flower_contract::view::NetworkMode;
@@ -9,6 +10,11 @@ use serde::de::DeserializeOwned;
 use std::collections::BTreeMap;
 use std::path::{Component, Path, PathBuf};
 use std::time::Duration;
+
+/// As `model`: there is no default that flower would choose.
+const REQUIRED: &str = "required";
+/// Of an agent that flower does not know.
+const CONFIGURATION: &str = "nothing of your home but what `read` and `credentials` name";
 
 #[derive(Debug, Default)]
 pub(super) struct ConfigFile {
@@ -32,14 +38,18 @@ pub(super) struct ProfileConfig {
     connect: Option<Vec<u16>>,
     read: Option<Vec<PathBuf>>,
     mode: Option<String>,
+    /// A name, or `required`: then it must be named before the agent can run.
     model: Option<String>,
-    model_required: Option<bool>,
     /// Like `set`, but only with a model; `{model}` is replaced by its name, escaped for a JSON string.
     model_set: BTreeMap<String, String>,
     permissions: Option<Permissions>,
     ask_timeout: Option<String>,
     turn_timeout: Option<String>,
     quiet_timeout: Option<String>,
+    tools_timeout: Option<String>,
+    reports: Option<Vec<Reported>>,
+    configuration: Option<String>,
+    outages: Option<Vec<OutageSign>>,
     package: Option<String>,
     version: Option<String>,
     install: Option<String>,
@@ -98,8 +108,9 @@ fn in_one_line(text: &str, error: &toml::de::Error) -> String {
 fn typed<T: DeserializeOwned>(value: toml::Value, place: &str) -> Result<T, Problem> {
     serde_path_to_error::deserialize(value).map_err(|error| {
         let path = error.path().to_string();
+        // The parser adds a line with the path, which is named already.
         let why = error.into_inner().to_string();
-        wrong(format!("{place}: `{path}`: {}", why.trim_end().replace('\n', "; ")))
+        wrong(format!("{place}: `{path}`: {}", why.lines().next().unwrap_or_default()))
     })
 }
 
@@ -120,7 +131,10 @@ impl ProfileConfig {
         let needed = high.any_of.or(if other_keys { None } else { low.any_of });
         let env = high.env.or(low.env).unwrap_or_default();
         let credentials = high.credentials.or(low.credentials).unwrap_or_default();
-        let model = high.model.or(low.model);
+        let is_required = |model: &Option<String>| model.as_deref() == Some(REQUIRED);
+        let model_required = is_required(&low.model) || is_required(&high.model);
+        let model = high.model.or(low.model).filter(|model| model != REQUIRED);
+        let passes_model = !low.model_set.is_empty() || !high.model_set.is_empty();
         let mut set = low.set;
         // The user's `set` is applied last, so that it can override the model.
         for (name, template) in low.model_set.into_iter().chain(high.model_set) {
@@ -144,11 +158,16 @@ impl ProfileConfig {
             read: high.read.or(low.read).unwrap_or_default(),
             mode: high.mode.or(low.mode),
             model,
-            model_required: high.model_required.or(low.model_required).unwrap_or_default(),
+            model_required,
+            passes_model,
+            reports: high.reports.or(low.reports),
+            configuration: high.configuration.or(low.configuration).unwrap_or_else(|| CONFIGURATION.to_owned()),
             permissions: high.permissions.or(low.permissions).unwrap_or_default(),
             ask_timeout: time("ask_timeout", high.ask_timeout.or(low.ask_timeout), 600)?,
             turn_timeout: time("turn_timeout", high.turn_timeout.or(low.turn_timeout), 3_600)?,
             quiet_timeout: time("quiet_timeout", high.quiet_timeout.or(low.quiet_timeout), 900)?,
+            tools_timeout: time("tools_timeout", high.tools_timeout.or(low.tools_timeout), 20)?,
+            outages: high.outages.or(low.outages).unwrap_or_default(),
             package: high.package.or(low.package),
             version: high.version.or(low.version),
             install: high.install.or(low.install),
@@ -209,6 +228,9 @@ impl ProfileLocation<'_> {
             if !whole || !is_plain(path) {
                 return Err(self.wrong("read", "name whole paths, or such as `~/models`; neither `/` nor the home"));
             }
+        }
+        if profile.outages.iter().any(OutageSign::is_empty) {
+            return Err(self.wrong("outages", "each needs a `code`, `data`, or a `text` of at least 4 characters"));
         }
         if profile.connect.contains(&0) {
             return Err(self.wrong("connect", "0 is no port"));

@@ -15,11 +15,16 @@ const REPLACEMENT: &str = "[masked]";
 /// Shorter values occur by chance.
 pub(crate) const MIN_SECRET: usize = 8;
 
+/// So many first bytes of a secret make a text suspicious.
+const MIN_BEGUN: usize = 4;
+
 /// Finds secrets by their values, and others by patterns.
 #[derive(Clone)]
 pub struct Mask {
     /// Its first patterns are the prefixes of [`PATTERNS`], the others are values.
     finder: Option<Arc<AhoCorasick>>,
+    /// The same patterns.
+    patterns: Arc<[Vec<u8>]>,
     /// The number of bytes that suffice to recognize a secret.
     reach: usize,
 }
@@ -38,7 +43,7 @@ impl Mask {
         }
         // Fails only with too many patterns for the memory; then all text is masked.
         let finder = AhoCorasick::builder().match_kind(MatchKind::Standard).build(&patterns).ok().map(Arc::new);
-        Mask { finder, reach }
+        Mask { finder, patterns: patterns.into(), reach }
     }
 
     /// Masks these values, and all possible secrets in the text of a credentials file.
@@ -69,6 +74,43 @@ impl Mask {
         }
         out.extend_from_slice(&bytes[at..]);
         Cow::Owned(out)
+    }
+
+    /// The number of bytes before a text that decide whether a secret continues in it.
+    pub fn reach(&self) -> usize {
+        self.reach
+    }
+
+    /// Masks a text that follows another one; of a secret that began there, the rest.
+    pub fn continued<'a>(&self, before: &str, text: &'a str) -> Cow<'a, str> {
+        let whole = [before, text].concat();
+        let crossing = self.find(whole.as_bytes(), None).into_iter().map(|hit| hit.range);
+        let crossing = crossing.filter(|range| range.start < before.len() && range.end > before.len());
+        match crossing.map(|range| range.end - before.len()).max() {
+            None => self.text(text),
+            Some(end) => Cow::Owned(format!("{REPLACEMENT}{}", self.text(text.get(end..).unwrap_or_default()))),
+        }
+    }
+
+    /// Whether the end of a text looks like the beginning of a secret. Fewer than [`MIN_BEGUN`] bytes prove nothing.
+    pub fn may_continue(&self, text: &str) -> bool {
+        let tail = &text.as_bytes()[text.len().saturating_sub(self.reach)..];
+        let begins = |pattern: &Vec<u8>| {
+            (MIN_BEGUN..pattern.len().min(tail.len() + 1)).any(|length| tail.ends_with(&pattern[..length]))
+        };
+        // A secret of a known form goes on as long as its characters do.
+        let runs_on = |(at, known): (usize, &secret_patterns::SecretPattern)| {
+            let rest = &tail[at + known.prefix.len()..];
+            known.class.length(rest) == rest.len()
+        };
+        let prefixes = PATTERNS.iter().flat_map(|known| {
+            let prefix = known.prefix.as_bytes();
+            tail.windows(prefix.len())
+                .enumerate()
+                .filter(move |(_, part)| *part == prefix)
+                .map(move |(at, _)| (at, known))
+        });
+        self.patterns.iter().any(begins) || prefixes.into_iter().any(runs_on)
     }
 
     /// Masks bytes that arrive in pieces.

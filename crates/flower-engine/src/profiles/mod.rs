@@ -6,9 +6,11 @@ mod file;
 pub mod keys;
 pub mod mask;
 mod node;
+pub mod outages;
 pub mod program;
 pub(crate) mod secret_patterns;
 mod spend;
+mod trials;
 
 use crate::Setup;
 use crate::Worktrees;
@@ -24,9 +26,11 @@ use keys::Keys;
 use program::{Missing, Program};
 pub(crate) use spend::amount;
 use std::collections::HashMap;
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 use std::sync::{Arc, Mutex};
 use std::time::{Duration, Instant};
+use trials::Trials;
+pub(crate) use trials::{Trial, identity};
 
 /// How long the result of a search is used.
 const PROGRAM_CACHE_TIME: Duration = Duration::from_secs(20);
@@ -49,6 +53,7 @@ pub struct Profiles {
     keys: Keys,
     /// Cache of found programs by profile, because a search may start Node.
     programs: Mutex<HashMap<String, CachedProgram>>,
+    trials: Mutex<Trials>,
 }
 
 impl Profiles {
@@ -59,6 +64,7 @@ impl Profiles {
             worktrees: worktrees.clone(),
             keys: Keys::default(),
             programs: Mutex::default(),
+            trials: Mutex::new(Trials::load(&setup.home)),
         }
     }
 
@@ -73,9 +79,24 @@ impl Profiles {
         let looking = tokio::task::spawn_blocking(move || {
             let home = user_home();
             let all = config.profiles.values();
-            all.map(|profile| program::readiness(profile, &app.keys, &home)).collect()
+            all.map(|profile| app.view(profile, &home)).collect()
         });
         looking.await.map_err(|error| Problem::bug(error.to_string()))
+    }
+
+    /// One profile, as [`Profiles::list`] shows it.
+    pub(crate) async fn show(self: &Arc<Self>, name: &str) -> Result<ProfileView, Problem> {
+        let profile = Config::load(&self.home)?.profile(name)?.clone();
+        let app = self.clone();
+        let looking = tokio::task::spawn_blocking(move || app.view(&profile, &user_home()));
+        looking.await.map_err(|error| Problem::bug(error.to_string()))
+    }
+
+    /// Searches the program, which may start Node.
+    fn view(&self, profile: &Profile, home: &Path) -> ProfileView {
+        let found = program::find(profile);
+        let trial = self.view_trial(profile, found.as_ref().ok());
+        program::readiness(profile, &self.keys, home, found, trial)
     }
 
     /// The program of a profile, cached for a while.

@@ -3,7 +3,7 @@
 use super::config::{Profile, below_home};
 use super::keys::{self, Keys};
 use super::node;
-use flower_contract::view::{NeedKind, ProfileNeed, ProfileView};
+use flower_contract::view::{NeedKind, ProfileNeed, ProfileView, TrialView};
 use flower_jail::may_be_listed;
 use std::ffi::OsString;
 use std::fmt;
@@ -185,12 +185,13 @@ fn interpreters(real: &Path) -> Vec<String> {
     [Some(first), named.flatten()].into_iter().flatten().map(str::to_owned).collect()
 }
 
-pub fn readiness(profile: &Profile, keys: &Keys, user_home: &Path) -> ProfileView {
-    readiness_in(profile, keys, user_home, &SearchPath::of_this_process())
-}
-
-fn readiness_in(profile: &Profile, keys: &Keys, user_home: &Path, search: &SearchPath) -> ProfileView {
-    let found = find_in(profile, search);
+pub fn readiness(
+    profile: &Profile,
+    keys: &Keys,
+    user_home: &Path,
+    found: Result<Program, Missing>,
+    trial: TrialView,
+) -> ProfileView {
     let missing: Vec<String> =
         [found.as_ref().err().map(Missing::to_string), keys::missing_key(profile, keys, user_home)]
             .into_iter()
@@ -210,6 +211,11 @@ fn readiness_in(profile: &Profile, keys: &Keys, user_home: &Path, search: &Searc
         runs: missing.is_empty(),
         missing,
         version: found.ok().and_then(|program| program.version),
+        trial,
+        model: profile.model.clone(),
+        model_required: profile.model_required,
+        reports: profile.reports.clone(),
+        configuration: profile.configuration.clone(),
         needs: env.chain(files).collect(),
     }
 }
@@ -218,6 +224,7 @@ fn readiness_in(profile: &Profile, keys: &Keys, user_home: &Path, search: &Searc
 mod tests {
     use super::*;
     use crate::profiles::config::Config;
+    use flower_contract::view::TrialState;
     use std::fs;
     use std::os::unix::fs::{PermissionsExt, symlink};
 
@@ -358,11 +365,14 @@ mod tests {
         let config = Config::parse("").unwrap();
         let claude = config.profile("claude").unwrap();
         let keys = Keys::default();
-        let ready = readiness_in(claude, &keys, &machine.home, &machine.search);
-        assert!(!ready.runs && ready.missing.len() == 1 && ready.missing[0].starts_with("no key"), "{ready:?}");
+        let not_tried = TrialView { state: TrialState::NotTried, at: None, why: None, model: None };
+        let ready =
+            |keys: &Keys| readiness(claude, keys, &machine.home, find_in(claude, &machine.search), not_tried.clone());
+        let without = ready(&keys);
+        assert!(!without.runs && without.missing.len() == 1 && without.missing[0].starts_with("no key"), "{without:?}");
         let value = [("ANTHROPIC_API_KEY".to_owned(), "sk-canary".to_owned())];
         keys.add(&config, value.into()).unwrap();
-        let ready = readiness_in(claude, &keys, &machine.home, &machine.search);
+        let ready = ready(&keys);
         assert!(ready.runs, "{ready:?}");
         assert!(ready.needs.iter().any(|need| need.name == "ANTHROPIC_API_KEY" && need.there));
         assert!(ready.needs.iter().any(|need| need.kind == NeedKind::File && !need.there));

@@ -1,6 +1,6 @@
 //! What agents have spent, as far as they report it, and the limits.
 
-use super::config::{Config, Spend};
+use super::config::{Config, Reported, Spend};
 use crate::Profiles;
 use flower_contract::error::Problem;
 use flower_contract::view::{SpendView, SpentView};
@@ -44,6 +44,37 @@ impl Profiles {
             return Ok(Some(format!("today's limit of {limit} tokens is reached; {raise}")));
         }
         Ok(None)
+    }
+
+    /// Which spending limits cannot hold back the agents of a profile, because they do not report what they spend. None if all
+    /// can, or none is set.
+    pub(crate) fn unmeasured(&self, profile: &str) -> Option<String> {
+        let config = Config::load(&self.home).ok()?;
+        let reports = &config.profiles.get(profile)?.reports;
+        let is_reported = |figure| reports.as_ref().is_some_and(|reports| reports.contains(&figure));
+        let Spend { per_day, per_brief, tokens_per_day } = config.spend;
+        let limits = [
+            ("per_day", per_day.is_some(), Reported::Cost),
+            ("per_brief", per_brief.is_some(), Reported::Cost),
+            ("tokens_per_day", tokens_per_day.is_some(), Reported::Tokens),
+        ];
+        let missing: Vec<String> = limits
+            .into_iter()
+            .filter(|(_, is_set, figure)| *is_set && !is_reported(*figure))
+            .map(|(name, ..)| format!("`{name}`"))
+            .collect();
+        if missing.is_empty() {
+            return None;
+        }
+        let what = match reports.as_deref() {
+            None => "whether its agents report what they spend is not known".to_owned(),
+            Some([]) => "its agents do not report what they spend".to_owned(),
+            Some(reports) => {
+                let reports: Vec<&str> = reports.iter().map(|figure| figure.as_str()).collect();
+                format!("of what its agents spend they report only the {}", reports.join(" and the "))
+            }
+        };
+        Some(format!("the limit {} does not hold for `{profile}`: {what}", missing.join(" and ")))
     }
 
     /// Spending by day, and of the most expensive briefs or the given one.

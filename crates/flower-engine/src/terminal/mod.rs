@@ -5,10 +5,12 @@
 
 mod line_buffer;
 mod output;
+mod plain_lines;
 mod pump;
 mod scrollback;
 
 pub use output::Output;
+pub use plain_lines::PlainLines;
 pub use scrollback::{Scrollback, Snapshot};
 
 use flower_jail::{Lifeline, async_fd, launcher_env, lead_session};
@@ -115,6 +117,11 @@ impl Terminal {
         });
         tokio::spawn(pump::run(terminal.clone(), child, lifeline.started(), scrollback, spec.mask));
         Ok(terminal)
+    }
+
+    /// Where the output of this command begins.
+    pub fn began(&self) -> u64 {
+        self.began
     }
 
     /// The pid of the outermost process: the jail, if there is one.

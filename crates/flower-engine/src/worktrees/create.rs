@@ -133,16 +133,11 @@ impl Worktrees {
             self.require_approved(project, &facts.settings).await?;
         }
         setup::require_inside(&facts.settings.worktree)?;
-        let place = self.home.worktrees().join(project).join(name);
-        if self.home.dir().canonicalize().is_ok_and(|home| home.starts_with(&repository.root)) {
-            return refused(
-                format!(
-                    "FLOWER_HOME lies inside of {}, and a worktree never lies inside MAIN",
-                    repository.root.display()
-                ),
-                "set FLOWER_HOME to a folder elsewhere".into(),
-            );
+        let place = self.home.in_project(self.home.worktrees(), project).join(name);
+        if let Some(problem) = self.home.problem_inside(&repository.root) {
+            return Err(problem);
         }
+        crate::home::require_writable(repository)?;
         if std::fs::symlink_metadata(&place).is_ok() {
             return Err(Problem::new(
                 ProblemKind::Conflict,

@@ -291,6 +291,16 @@ pub(crate) async fn uncommitted(place: &WorktreePaths) -> Result<Vec<String>, Pr
     Ok(paths.iter().map(|path| path.to_string_lossy().into_owned()).collect())
 }
 
+/// Tracked paths with uncommitted changes.
+pub(crate) async fn uncommitted_tracked(place: &WorktreePaths) -> Result<Vec<String>, Problem> {
+    let linked = place.linked().ok_or_else(|| Problem::bug("a worktree that git does not know"))?;
+    let paths = match linked.with_deadline(ASK_TIMEOUT).changed().await {
+        Err(GitError::Deadline { .. }) => return Err(special_files::too_slow(place, ASK_TIMEOUT)),
+        paths => paths?,
+    };
+    Ok(paths.iter().map(|path| path.to_string_lossy().into_owned()).collect())
+}
+
 /// Whether a holder works on the dispatch now.
 pub(crate) fn is_claimed(dispatch: &Dispatch) -> bool {
     matches!(dispatch.state, DispatchState::Claimed | DispatchState::Executing)

@@ -123,7 +123,7 @@ pub(crate) fn spec(
     spec.write.push(place.tree.clone());
     spec.binds.push(Bind { from: place.gitfile(), at: place.tree.join(".git"), write: false });
     spec.binds.push(Bind { from: place.home(), at: outer_home.clone(), write: true });
-    spec.read.push(home.playbooks().join(&place.project));
+    spec.read.push(home.in_project(home.playbooks(), &place.project));
     spec.read.extend(settings.read.iter().cloned());
     caches::add(&mut spec, place, &outer_home)?;
     spec.env.insert("HOME".into(), outer_home.to_string_lossy().into_owned());

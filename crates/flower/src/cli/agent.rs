@@ -8,14 +8,41 @@ use flower_contract::request::GiveKeys;
 use flower_contract::view::{AgentState, AgentView};
 use std::collections::BTreeMap;
 
-pub fn state(state: AgentState, style: Style) -> String {
-    let word = state.as_str();
-    match state {
-        AgentState::Working => style.good(word),
-        AgentState::Starting | AgentState::Waiting => style.mark(word),
-        AgentState::Failed | AgentState::Unknown => style.bad(word),
-        AgentState::Idle | AgentState::Stopped => style.dim(word),
+/// The state of an agent: `working`, `quiet 2m`, `parked until 15:28`.
+pub fn state(agent: &AgentView) -> String {
+    let word = agent.state.as_str();
+    match agent.state {
+        AgentState::Quiet => agent.quiet_seconds.map(|seconds| format!("{word} {}", rough_time(seconds))),
+        AgentState::Parked => agent.parked_until.as_deref().and_then(local).map(|at| format!("{word} until {at}")),
+        _ => None,
     }
+    .unwrap_or_else(|| word.to_owned())
+}
+
+pub fn painted_state(agent: &AgentView, style: Style) -> String {
+    let words = state(agent);
+    match agent.state {
+        AgentState::Working => style.good(&words),
+        AgentState::Starting | AgentState::Waiting | AgentState::Quiet | AgentState::Parked => style.mark(&words),
+        AgentState::Failed | AgentState::Unknown => style.bad(&words),
+        AgentState::Idle | AgentState::Stopped => style.dim(&words),
+    }
+}
+
+/// A duration in its largest unit.
+fn rough_time(seconds: u64) -> String {
+    match seconds {
+        0..=59 => format!("{seconds}s"),
+        60..=3_599 => format!("{}m", seconds / 60),
+        _ => format!("{}h", seconds / 3_600),
+    }
+}
+
+/// A moment of today as a time, another one with its date.
+fn local(at: &str) -> Option<String> {
+    let at = at.parse::<jiff::Timestamp>().ok()?.to_zoned(jiff::tz::TimeZone::system());
+    let is_today = at.date() == jiff::Zoned::now().date();
+    Some(at.strftime(if is_today { "%H:%M" } else { "%Y-%m-%d %H:%M" }).to_string())
 }
 
 /// How full the context of an agent is, in percent.
@@ -26,6 +53,10 @@ pub fn context(agent: &AgentView) -> String {
     }
 }
 
+pub fn model(agent: &AgentView) -> String {
+    agent.model.as_deref().map_or_else(|| "unknown".to_owned(), plain)
+}
+
 pub fn cost(cost: Option<f64>, currency: Option<&str>) -> String {
     cost.map_or_else(|| "unknown".to_owned(), |cost| format!("{cost:.2} {}", plain(currency.unwrap_or_default())))
 }
@@ -33,7 +64,7 @@ pub fn cost(cost: Option<f64>, currency: Option<&str>) -> String {
 /// A page about one agent.
 pub fn page(agent: &AgentView, style: Style) -> String {
     let now = jiff::Timestamp::now();
-    let mut text = format!("{}  {}\n", style.bold(&plain(&agent.name)), state(agent.state, style));
+    let mut text = format!("{}  {}\n", style.bold(&plain(&agent.name)), painted_state(agent, style));
     let mut line = |key: &str, value: &str| text.push_str(&format!("  {} {value}\n", style.dim(&format!("{key:10}"))));
     let quiet = agent.quiet_seconds.map(|seconds| format!(", last sign of life {seconds} s ago")).unwrap_or_default();
     line("because", &format!("{} ({}{quiet})", plain(&agent.evidence), ago(&agent.since, now)));
@@ -43,6 +74,10 @@ pub fn page(agent: &AgentView, style: Style) -> String {
     if let (Some(brief), Some(dispatch)) = (agent.brief, agent.dispatch) {
         let part = if agent.member == 0 { String::new() } else { format!(", member {} beside the lead", agent.member) };
         line("works on", &format!("#{brief}, dispatch {dispatch}{part}"));
+    }
+    line("model", &model(agent));
+    if agent.tools == Some(false) {
+        line("tools", "none of flower's; it was told the command line instead");
     }
     match agent.context {
         Some(fill) => line("context", &format!("{} of {} tokens ({})", fill.used, fill.size, context(agent))),

@@ -7,7 +7,7 @@ use axum::extract::State;
 use axum::http::StatusCode;
 use flower_contract::error::ProblemEnvelope;
 use flower_contract::request::{Decide, GiveKeys, SpawnAgent, Why};
-use flower_contract::view::{AgentView, PermissionView, ProfileView, SpendView, TranscriptView};
+use flower_contract::view::{AgentView, PermissionView, ProfileView, ScoreView, SpendView, TranscriptView};
 use flower_core::{BriefId, PermissionId, Role};
 use flower_engine::App;
 use flower_engine::agents::SpawnRequest;
@@ -105,6 +105,18 @@ pub(super) async fn profiles(State(app): State<Arc<App>>) -> Answer<Vec<ProfileV
     Ok(Json(app.profiles.list().await?))
 }
 
+/// Tries a profile: starts its program in a jail without any network and opens a session. No model is asked. A profile that
+/// cannot run is returned as it is.
+#[utoipa::path(post, path = "/api/agent-profiles/{name}/try", tag = "agents", params(("name" = String, Path)),
+    responses((status = 200, body = ProfileView), (status = "4XX", body = ProblemEnvelope)))]
+pub(super) async fn try_profile(
+    State(app): State<Arc<App>>,
+    Who(caller): Who,
+    Path(name): Path<String>,
+) -> Answer<ProfileView> {
+    Ok(Json(app.agents.try_profile(&caller, &name).await?))
+}
+
 /// Names of environment variables of the operator that profiles need.
 #[utoipa::path(get, path = "/api/agent-keys", tag = "agents", responses((status = 200, body = Vec<String>)))]
 pub(super) async fn wanted_keys(State(app): State<Arc<App>>) -> Answer<Vec<String>> {
@@ -138,6 +150,25 @@ pub(super) async fn decide_permission(
     Body(b): Body<Decide>,
 ) -> Answer<PermissionView> {
     Ok(Json(app.agents.decide_permission(&caller, number, b.allow, b.why).await?))
+}
+
+#[derive(Deserialize, IntoParams)]
+#[into_params(parameter_in = Query)]
+pub(super) struct StatsQuery {
+    /// Only dispatches of the last days.
+    #[param(minimum = 1, maximum = 3650)]
+    days: Option<u32>,
+}
+
+/// How agents did, by profile, model and kind of dispatch: what landed at the first try, fixes, time, and cost per landing.
+#[utoipa::path(get, path = "/api/agent-stats", tag = "agents", params(ProjectQuery, StatsQuery),
+    responses((status = 200, body = Vec<ScoreView>)))]
+pub(super) async fn agent_stats(
+    State(app): State<Arc<App>>,
+    Query(project): Query<ProjectQuery>,
+    Query(q): Query<StatsQuery>,
+) -> Answer<Vec<ScoreView>> {
+    Ok(Json(app.agents.stats(&project.into(), q.days.map(|days| days.clamp(1, 3_650))).await?))
 }
 
 #[derive(Deserialize, IntoParams)]

@@ -12,6 +12,13 @@ use serde_json::{Map, Value};
 use std::sync::Arc;
 use utoipa::IntoParams;
 
+/// Lists the names of the MCP tools that the caller's role can use.
+#[utoipa::path(get, path = "/api/tools", tag = "tools",
+    responses((status = 200, body = Vec<String>), (status = "4XX", body = ProblemEnvelope)))]
+pub(super) async fn list_tools(State(app): State<Arc<App>>, Who(caller): Who) -> Json<Vec<&'static str>> {
+    Json(app.tools.list(&caller))
+}
+
 /// Runs an MCP tool. The body contains its arguments.
 #[utoipa::path(post, path = "/api/tools/{name}", tag = "tools", params(("name" = String, Path)), request_body = Object,
     responses((status = 200, body = ToolAnswer), (status = "4XX", body = ProblemEnvelope)))]

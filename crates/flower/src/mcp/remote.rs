@@ -8,7 +8,7 @@ use flower_contract::view::{EventView, NewToken, ResourceView, StatusView, ToolA
 use flower_core::BriefId;
 use flower_core::Role;
 use flower_engine::home::{Home, random_hex};
-use flower_engine::tools::changed_resources;
+use flower_engine::tools::{changed_resources, tools_of};
 use futures_util::stream;
 use rmcp::model::{Extensions, JsonObject};
 use std::time::Duration;
@@ -17,6 +17,8 @@ use tokio::sync::OnceCell;
 /// Between two attempts to reach a daemon that is away; doubled after each attempt.
 const MIN_RETRY_INTERVAL: Duration = Duration::from_millis(300);
 const MAX_RETRY_INTERVAL: Duration = Duration::from_secs(10);
+/// How long a client waits for its list of tools while the daemon does not answer. Clients give up after some seconds more.
+const LIST_TIMEOUT: Duration = Duration::from_secs(5);
 
 pub struct Remote {
     address: Address,
@@ -72,6 +74,23 @@ impl Remote {
 }
 
 impl Backend for Remote {
+    /// Those of a worker if the daemon does not answer, or before the agent has an identity.
+    async fn tools(&self, _: &Extensions) -> Result<Vec<String>, Problem> {
+        let of_worker = || tools_of(Role::Worker).into_iter().map(str::to_owned).collect();
+        if matches!(self.identity, Identity::New(_)) && self.client.get().is_none() {
+            return Ok(of_worker());
+        }
+        let asked = async { self.client().await?.get::<Vec<String>>("/api/tools").await };
+        match tokio::time::timeout(LIST_TIMEOUT, asked).await {
+            Ok(Ok(tools)) => Ok(tools),
+            Ok(Err(problem)) => {
+                tracing::debug!("the list of tools is that of a worker: {}", problem.message);
+                Ok(of_worker())
+            }
+            Err(_) => Ok(of_worker()),
+        }
+    }
+
     async fn call(&self, _: &Extensions, tool: &str, arguments: JsonObject) -> Result<ToolAnswer, Problem> {
         self.client().await?.post(&format!("/api/tools/{}", escape(tool)), &arguments).await
     }

@@ -89,7 +89,7 @@ fn make() -> Vec<Tool> {
             json!({
                 "brief": int(),
                 "text": text(),
-                "kind": json!({ "enum": ["note", "comment", "question"] }),
+                "kind": one_of(&["note", "comment", "question"]),
                 "image": described(text(), "base64"),
             }),
             &["brief", "text"],
@@ -136,8 +136,9 @@ fn make() -> Vec<Tool> {
     ]
 }
 
+/// With a type: some models refuse a schema without one.
 fn one_of(words: &[impl Serialize]) -> Value {
-    json!({ "enum": words })
+    json!({ "type": "string", "enum": words })
 }
 
 fn reading(name: &'static str, what: &'static str, properties: Value, required: &[&str]) -> Tool {

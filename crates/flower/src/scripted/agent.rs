@@ -7,14 +7,14 @@ use agent_client_protocol_schema::ProtocolVersion;
 use agent_client_protocol_schema::rpc::RequestId;
 use agent_client_protocol_schema::v1::{
     AGENT_METHOD_NAMES, AgentCapabilities, CancelNotification, ContentBlock, EmbeddedResourceResource, Error,
-    Implementation, InitializeResponse, LoadSessionRequest, LoadSessionResponse, McpServer, McpServerStdio,
+    Implementation, InitializeResponse, LoadSessionRequest, LoadSessionResponse, McpCapabilities, McpServer,
     NewSessionRequest, NewSessionResponse, PromptRequest, ResumeSessionRequest, ResumeSessionResponse,
     SessionCapabilities, SessionId, SessionResumeCapabilities, SetSessionModeRequest, SetSessionModeResponse,
     StopReason,
 };
 use serde::Serialize;
 use serde::de::DeserializeOwned;
-use serde_json::Value;
+use serde_json::{Value, json};
 use std::collections::HashMap;
 use std::path::PathBuf;
 use std::process::ExitCode;
@@ -37,6 +37,24 @@ pub struct Options {
     pub refuse_initialize: bool,
     pub never_answer: bool,
     pub auth_required: bool,
+    /// Refuses MCP servers over standard input and output, and takes them over HTTP.
+    pub no_stdio_mcp: bool,
+    /// Takes MCP servers, and never connects to them.
+    pub ignore_tools: bool,
+    /// Calls tools with numbers as text and with an argument that they do not know.
+    pub extra_arguments: bool,
+    /// The models that sessions offer; the first is the default.
+    pub models: Vec<String>,
+    /// Offers them beside `session/set_model` instead of as a config option.
+    pub set_model: bool,
+    /// Takes the choice of a model, and keeps its default.
+    pub keep_model: bool,
+    /// Listens on this port of 127.0.0.1, and ends if that is not possible.
+    pub bind: Option<u16>,
+    /// A permission request has only the id of its call, which was announced before.
+    pub bare_permissions: bool,
+    /// Sessions can be loaded, not resumed, and their history is sent after the answer.
+    pub late_replay: bool,
 }
 
 /// Serves one client until it closes standard input.
@@ -48,7 +66,16 @@ pub fn run(options: Options) -> ExitCode {
             return ExitCode::FAILURE;
         }
     };
+    let listening = match options.bind.map(|port| std::net::TcpListener::bind((std::net::Ipv4Addr::LOCALHOST, port))) {
+        Some(Err(error)) => {
+            eprintln!("the scripted agent cannot listen: {error}");
+            return ExitCode::FAILURE;
+        }
+        Some(Ok(listener)) => Some(listener),
+        None => None,
+    };
     runtime.block_on(serve(options));
+    drop(listening);
     runtime.shutdown_background();
     ExitCode::SUCCESS
 }
@@ -96,7 +123,8 @@ async fn serve(options: Options) {
         requests: Mutex::default(),
         next: AtomicI64::new(1),
     });
-    let mut server = Server { agent: agent.clone(), sessions: HashMap::new() };
+    let model = agent.options.models.first().cloned().unwrap_or_default();
+    let mut server = Server { agent: agent.clone(), model, sessions: HashMap::new() };
     let mut input = BufReader::new(tokio::io::stdin());
     let mut line = Vec::new();
     while let Ok(1..) = input.read_until(b'\n', &mut line).await {
@@ -113,6 +141,8 @@ async fn serve(options: Options) {
 
 struct Server {
     agent: Arc<Agent>,
+    /// The model of all sessions.
+    model: String,
     sessions: HashMap<SessionId, Session>,
 }
 
@@ -139,9 +169,11 @@ impl Server {
         let resumes = self.agent.options.resume;
         let answer = match method {
             _ if method == names.initialize => self.initialize().and_then(value),
-            _ if method == names.session_new => self.new_session(params).and_then(value),
+            _ if method == names.session_new => self.new_session(params).await,
             _ if method == names.session_load && resumes => self.load(params).await.and_then(value),
-            _ if method == names.session_resume && resumes => self.resume(params).and_then(value),
+            _ if method == names.session_resume && resumes => self.resume(params).await.and_then(value),
+            _ if method == names.session_set_config_option => self.set_model(&params, "value"),
+            _ if method == "session/set_model" => self.set_model(&params, "modelId"),
             _ if method == names.session_set_mode => self.set_mode(params).and_then(value),
             _ if method == names.session_prompt => match self.prompt(id.clone(), params) {
                 // The turn sends the response when it ends.
@@ -168,37 +200,91 @@ impl Server {
         if options.refuse_initialize {
             return Err(Error::internal_error().data("started with --refuse-initialize"));
         }
-        let resume = options.resume.then(SessionResumeCapabilities::new);
+        let resume = (options.resume && !options.late_replay).then(SessionResumeCapabilities::new);
         let capabilities = AgentCapabilities::new()
+            .mcp_capabilities(McpCapabilities::new().http(options.no_stdio_mcp))
             .load_session(options.resume)
             .session_capabilities(SessionCapabilities::new().resume(resume));
         let info = Implementation::new("scripted", flower_contract::VERSION);
         Ok(InitializeResponse::new(ProtocolVersion::V1).agent_capabilities(capabilities).agent_info(info))
     }
 
-    fn new_session(&mut self, params: Value) -> Result<NewSessionResponse, Error> {
+    async fn new_session(&mut self, params: Value) -> Result<Value, Error> {
         let request: NewSessionRequest = read(params)?;
         if self.agent.options.auth_required {
             return Err(Error::auth_required());
         }
+        self.require_servers(&request.mcp_servers)?;
         let mut random = [0; 8];
         getrandom::fill(&mut random).map_err(|error| Error::internal_error().data(error.to_string()))?;
         let id = SessionId::new(random.iter().map(|byte| format!("{byte:02x}")).collect::<String>());
-        self.open(id.clone(), request.cwd, request.mcp_servers);
-        Ok(NewSessionResponse::new(id))
+        let player = self.open(id.clone(), request.cwd, request.mcp_servers);
+        player.lock().await.connect().await;
+        let mut answer = value(NewSessionResponse::new(id))?;
+        self.offer_models(&mut answer);
+        Ok(answer)
+    }
+
+    fn require_servers(&self, servers: &[McpServer]) -> Result<(), Error> {
+        let has_stdio = servers.iter().any(|server| matches!(server, McpServer::Stdio(_)));
+        match self.agent.options.no_stdio_mcp && has_stdio {
+            true => Err(Error::invalid_params().data("MCP servers are taken over HTTP only")),
+            false => Ok(()),
+        }
+    }
+
+    /// Adds the models to the answer that opens a session.
+    fn offer_models(&self, answer: &mut Value) {
+        let Options { models, set_model, .. } = &self.agent.options;
+        if models.is_empty() {
+            return;
+        }
+        if *set_model {
+            let list: Vec<Value> = models.iter().map(|model| json!({ "modelId": model, "name": model })).collect();
+            answer["models"] = json!({ "availableModels": list, "currentModelId": self.model });
+        } else {
+            answer["configOptions"] = self.model_option();
+        }
+    }
+
+    fn model_option(&self) -> Value {
+        let options = self.agent.options.models.iter().map(|model| json!({ "value": model, "name": model }));
+        let options: Vec<Value> = options.collect();
+        json!([{ "id": "model", "name": "Model", "category": "model", "type": "select",
+            "currentValue": self.model, "options": options }])
+    }
+
+    fn set_model(&mut self, params: &Value, field: &str) -> Result<Value, Error> {
+        let by_option = field == "value";
+        let Options { models, set_model, keep_model, .. } = &self.agent.options;
+        let wanted = params[field].as_str().unwrap_or_default();
+        if models.is_empty() || by_option == *set_model {
+            return Err(Error::method_not_found());
+        }
+        // As Gemini does, `session/set_model` takes any.
+        if by_option && !models.iter().any(|model| model == wanted) {
+            return Err(Error::invalid_params().data("there is no such model"));
+        }
+        if !keep_model {
+            self.model = wanted.to_owned();
+        }
+        Ok(if by_option { json!({ "configOptions": self.model_option() }) } else { json!({}) })
     }
 
     async fn load(&mut self, params: Value) -> Result<LoadSessionResponse, Error> {
         let request: LoadSessionRequest = read(params)?;
-        let player = self.reopen(request.session_id, request.cwd, request.mcp_servers)?;
+        let player = self.reopen(request.session_id, request.cwd, request.mcp_servers).await?;
         // Loading a session replays its messages.
-        player.lock().await.report_progress().await;
+        match self.agent.options.late_replay {
+            true => drop(tokio::spawn(async move { player.lock().await.replay_slowly().await })),
+            false => player.lock().await.report_progress().await,
+        }
         Ok(LoadSessionResponse::new())
     }
 
-    fn resume(&mut self, params: Value) -> Result<ResumeSessionResponse, Error> {
+    async fn resume(&mut self, params: Value) -> Result<ResumeSessionResponse, Error> {
         let request: ResumeSessionRequest = read(params)?;
-        self.reopen(request.session_id, request.cwd, request.mcp_servers)?;
+        self.reopen(request.session_id, request.cwd, request.mcp_servers).await?;
         Ok(ResumeSessionResponse::new())
     }
 
@@ -226,22 +312,24 @@ impl Server {
         self.sessions.get(id).ok_or_else(|| Error::session_not_found(id.clone()))
     }
 
-    fn reopen(
+    async fn reopen(
         &mut self,
         id: SessionId,
         cwd: PathBuf,
         servers: Vec<McpServer>,
     ) -> Result<Arc<tokio::sync::Mutex<Player>>, Error> {
         let known = self.agent.memory.session(&id.0).ok_or_else(|| Error::session_not_found(id.clone()))?;
+        self.require_servers(&servers)?;
         let player = self.open(id, cwd, servers);
         let Ok(mut fresh) = player.try_lock() else { return Err(Error::internal_error()) };
         fresh.remember(known);
+        fresh.connect().await;
         drop(fresh);
         Ok(player)
     }
 
     fn open(&mut self, id: SessionId, cwd: PathBuf, servers: Vec<McpServer>) -> Arc<tokio::sync::Mutex<Player>> {
-        let server = servers.into_iter().find_map(flower_server);
+        let server = servers.into_iter().find(is_flower);
         let player = Player::new(self.agent.clone(), id.clone(), cwd, server);
         let player = Arc::new(tokio::sync::Mutex::new(player));
         self.sessions.insert(id, Session { player: player.clone(), cancel: Arc::default() });
@@ -289,10 +377,11 @@ fn text_of(block: ContentBlock) -> Option<String> {
     }
 }
 
-/// The MCP server that scripts call.
-fn flower_server(server: McpServer) -> Option<McpServerStdio> {
+/// Whether it is the MCP server that scripts call.
+fn is_flower(server: &McpServer) -> bool {
     match server {
-        McpServer::Stdio(server) if server.name == "flower" => Some(server),
-        _ => None,
+        McpServer::Stdio(server) => server.name == "flower",
+        McpServer::Http(server) => server.name == "flower",
+        _ => false,
     }
 }

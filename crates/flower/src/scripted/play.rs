@@ -8,8 +8,8 @@ use super::step::{Line, Step};
 use super::tools::Tools;
 use agent_client_protocol_schema::rpc::RequestId;
 use agent_client_protocol_schema::v1::{
-    CLIENT_METHOD_NAMES, ContentChunk, Cost, Diff, McpServerStdio, PermissionOption, PermissionOptionKind, Plan,
-    PlanEntry, PlanEntryPriority, PlanEntryStatus, PromptResponse, RequestPermissionOutcome, RequestPermissionRequest,
+    CLIENT_METHOD_NAMES, ContentChunk, Cost, Diff, McpServer, PermissionOption, PermissionOptionKind, Plan, PlanEntry,
+    PlanEntryPriority, PlanEntryStatus, PromptResponse, RequestPermissionOutcome, RequestPermissionRequest,
     RequestPermissionResponse, SessionId, SessionNotification, SessionUpdate, StopReason, ToolCall, ToolCallContent,
     ToolCallId, ToolCallLocation, ToolCallStatus, ToolCallUpdate, ToolCallUpdateFields, ToolKind, Usage, UsageUpdate,
 };
@@ -25,6 +25,8 @@ use tokio::signal::unix::{SignalKind, signal};
 const MAX_HANG: Duration = Duration::from_secs(600);
 /// Between two requests of `permission-forever`.
 const PERMISSION_INTERVAL: Duration = Duration::from_millis(10);
+/// Between two pieces of a history.
+const REPLAY_INTERVAL: Duration = Duration::from_millis(100);
 /// Characters of the first line of a prompt that are repeated.
 const MAX_HEARD: usize = 200;
 
@@ -45,7 +47,7 @@ pub(super) struct Player {
     agent: Arc<Agent>,
     session: SessionId,
     cwd: PathBuf,
-    server: Option<McpServerStdio>,
+    server: Option<McpServer>,
     tools: Option<Tools>,
     header: Header,
     script: Option<Script>,
@@ -59,7 +61,7 @@ pub(super) struct Player {
 }
 
 impl Player {
-    pub(super) fn new(agent: Arc<Agent>, session: SessionId, cwd: PathBuf, server: Option<McpServerStdio>) -> Player {
+    pub(super) fn new(agent: Arc<Agent>, session: SessionId, cwd: PathBuf, server: Option<McpServer>) -> Player {
         Player {
             agent,
             session,
@@ -73,6 +75,15 @@ impl Player {
             calls: 0,
             open: None,
             tokens: None,
+        }
+    }
+
+    /// Connects to the tools before the session is open, as most agents do.
+    pub(super) async fn connect(&mut self) {
+        let Some(server) = self.server.as_ref().filter(|_| !self.agent.options.ignore_tools) else { return };
+        match Tools::start(server, &self.cwd).await {
+            Ok(tools) => self.tools = Some(tools),
+            Err(error) => eprintln!("scripted: {error}"),
         }
     }
 
@@ -118,6 +129,16 @@ impl Player {
 
     pub(super) async fn report_progress(&self) {
         self.say(self.progress_text()).await;
+    }
+
+    /// The history of a loaded session, in pieces, as some agents send it after their answer.
+    pub(super) async fn replay_slowly(&mut self) {
+        for step in 0..self.next {
+            tokio::time::sleep(REPLAY_INTERVAL).await;
+            self.say(format!("replayed step {step} ")).await;
+            let call = self.begin_call(ToolCall::new("", "a replayed tool").kind(ToolKind::Read)).await;
+            self.finish(call, ToolCallStatus::Completed, String::new()).await;
+        }
     }
 
     fn begin(&mut self, script: Option<Script>) {
@@ -222,6 +243,11 @@ impl Player {
                     tokio::time::sleep(PERMISSION_INTERVAL).await;
                 }
             }
+            Step::PermissionOf(call) => self.permission_of(call).await,
+            Step::Refuse(error) => {
+                wire.line(json!({ "jsonrpc": "2.0", "id": id, "error": error }).to_string()).await;
+                return Some(End::Answered);
+            }
             Step::Usage { .. } if self.agent.options.no_usage => {}
             Step::Usage { used, size, cost, tokens } => {
                 let cost = cost.map(|amount| Cost::new(amount, "USD"));
@@ -292,6 +318,10 @@ impl Player {
                 let place = self.cwd.display().to_string();
                 self.run("fork", FORK, &place).await;
             }
+            Step::ListTools => {
+                let names = self.tools.as_ref().map(|tools| tools.names.join(" ")).unwrap_or_default();
+                self.say(format!("tools: {names}")).await;
+            }
             Step::Attack(path) => {
                 let mut options = std::fs::OpenOptions::new();
                 let tried = options.append(true).create(true).open(&path).and_then(|mut file| file.write_all(b"!\n"));
@@ -346,7 +376,10 @@ impl Player {
     }
 
     async fn call_tool(&mut self, name: &str, arguments: &Value) -> Result<String, String> {
-        let server = self.server.as_ref().ok_or("no MCP server `flower` was handed over")?;
+        let server = self.server.as_ref().filter(|_| !self.agent.options.ignore_tools);
+        let server = server.ok_or("no MCP server `flower` was handed over")?;
+        let more = self.agent.options.extra_arguments.then(|| as_other_clients(arguments));
+        let arguments = more.as_ref().unwrap_or(arguments);
         if self.tools.is_none() {
             self.tools = Some(Tools::start(server, &self.cwd).await?);
         }
@@ -364,31 +397,59 @@ impl Player {
         let locations: Vec<ToolCallLocation> = location.into_iter().collect();
         let call = ToolCall::new("", title).kind(kind).locations(locations.clone());
         let call = self.begin_call(call).await;
-        let option = |id: &'static str, name: &str, kind| PermissionOption::new(id, name, kind);
-        let options = vec![
-            option("reject_once", "Reject", PermissionOptionKind::RejectOnce),
-            option("allow_once", "Allow", PermissionOptionKind::AllowOnce),
-            option("allow_always", "Always allow", PermissionOptionKind::AllowAlways),
-        ];
-        let fields = ToolCallUpdateFields::new().title(title.to_owned()).kind(kind).locations(locations);
-        let update = ToolCallUpdate::new(call.clone(), fields);
-        let request = RequestPermissionRequest::new(self.session.clone(), update, options);
-        let answer = self.agent.ask(CLIENT_METHOD_NAMES.session_request_permission, request).await;
-        let mut answer = answer.unwrap_or_default();
-        let outcome = match serde_json::from_value::<RequestPermissionResponse>(answer["result"].take()) {
-            Ok(response) => match response.outcome {
-                RequestPermissionOutcome::Selected(chosen) if chosen.option_id.0.starts_with("allow") => "allowed",
-                RequestPermissionOutcome::Cancelled => "cancelled",
-                _ => "denied",
-            },
-            Err(_) => "denied",
+        let fields = match self.agent.options.bare_permissions {
+            true => ToolCallUpdateFields::new(),
+            false => ToolCallUpdateFields::new().title(title.to_owned()).kind(kind).locations(locations),
         };
+        let outcome = self.ask(ToolCallUpdate::new(call.clone(), fields)).await;
         let status = if outcome == "allowed" { ToolCallStatus::Completed } else { ToolCallStatus::Failed };
         self.finish(call, status, String::new()).await;
         if !forever {
             self.say(format!("permission: {outcome}")).await;
         }
         forever
+    }
+
+    /// Announces a call of this form, and requests permission for it: with all that it has, or only with its id.
+    async fn permission_of(&mut self, mut call: Value) {
+        let id = call["toolCallId"].as_str().map_or_else(|| format!("odd-{}", self.calls), str::to_owned);
+        self.calls += 1;
+        call["toolCallId"] = id.clone().into();
+        let bare = self.agent.options.bare_permissions;
+        if bare {
+            call["sessionUpdate"] = "tool_call".into();
+            call["status"] = "pending".into();
+            let params = json!({ "sessionId": self.session, "update": call });
+            self.agent.wire.notify(CLIENT_METHOD_NAMES.session_update, params).await;
+            call = json!({ "toolCallId": id });
+        }
+        let outcome = match serde_json::from_value(call) {
+            Ok(update) => self.ask(update).await,
+            Err(_) => "invalid",
+        };
+        self.finish(ToolCallId::new(id), ToolCallStatus::Completed, String::new()).await;
+        self.say(format!("permission: {outcome}")).await;
+    }
+
+    /// Sends a permission request. Its first option is to reject.
+    async fn ask(&self, update: ToolCallUpdate) -> &'static str {
+        let option = |id: &'static str, name: &str, kind| PermissionOption::new(id, name, kind);
+        let options = vec![
+            option("reject_once", "Reject", PermissionOptionKind::RejectOnce),
+            option("allow_once", "Allow", PermissionOptionKind::AllowOnce),
+            option("allow_always", "Always allow", PermissionOptionKind::AllowAlways),
+        ];
+        let request = RequestPermissionRequest::new(self.session.clone(), update, options);
+        let answer = self.agent.ask(CLIENT_METHOD_NAMES.session_request_permission, request).await;
+        let mut answer = answer.unwrap_or_default();
+        match serde_json::from_value::<RequestPermissionResponse>(answer["result"].take()) {
+            Ok(response) => match response.outcome {
+                RequestPermissionOutcome::Selected(chosen) if chosen.option_id.0.starts_with("allow") => "allowed",
+                RequestPermissionOutcome::Cancelled => "cancelled",
+                _ => "denied",
+            },
+            Err(_) => "denied",
+        }
     }
 
     /// Reports a started tool call with a new id.
@@ -421,6 +482,19 @@ impl Player {
         let notification = SessionNotification::new(self.session.clone(), update);
         self.agent.wire.notify(CLIENT_METHOD_NAMES.session_update, notification).await;
     }
+}
+
+/// The arguments as some clients send them: numbers and booleans as text, one item instead of a list, and one more.
+fn as_other_clients(arguments: &Value) -> Value {
+    let mut sent = json!({ "wait_for_previous": false });
+    for (name, value) in arguments.as_object().into_iter().flatten() {
+        sent[name] = match value {
+            Value::Number(_) | Value::Bool(_) => value.to_string().into(),
+            Value::Array(items) if items.len() == 1 => items[0].clone(),
+            other => other.clone(),
+        };
+    }
+    sent
 }
 
 /// Writes a file below the working directory only; the step `attack` writes elsewhere.

@@ -35,6 +35,10 @@ pub(super) enum Step {
         path: Option<PathBuf>,
         forever: bool,
     },
+    /// A permission request whose tool call is this JSON.
+    PermissionOf(Value),
+    /// Refuses the prompt with this JSON-RPC error.
+    Refuse(Value),
     Usage {
         used: u64,
         size: u64,
@@ -57,6 +61,8 @@ pub(super) enum Step {
     BadResponse,
     EarlyResponse,
     Fork,
+    /// Says the names of the tools that the MCP server has told.
+    ListTools,
     Attack(PathBuf),
     /// Does nothing itself; a prompt for a hand-over note is never answered.
     MuteHandover,
@@ -142,6 +148,8 @@ impl Step {
                 let kind = serde_json::from_value(kind.into()).ok()?;
                 Step::Permission { kind, title: title.to_owned(), path, forever: word == "permission-forever" }
             }
+            "permission-of" => Step::PermissionOf(serde_json::from_str(rest).ok().filter(Value::is_object)?),
+            "refuse" => Step::Refuse(serde_json::from_str(rest).ok().filter(Value::is_object)?),
             "usage" => {
                 let mut words = rest.split_whitespace();
                 let (used, size) = (words.next()?.parse().ok()?, words.next()?.parse().ok()?);
@@ -167,6 +175,7 @@ impl Step {
             "bad-response" => Step::BadResponse,
             "early-response" => Step::EarlyResponse,
             "fork" => Step::Fork,
+            "list-tools" => Step::ListTools,
             "attack" => Step::Attack(PathBuf::from(text()?)),
             "mute-handover" => Step::MuteHandover,
             _ => return None,

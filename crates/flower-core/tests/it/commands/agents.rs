@@ -1,4 +1,4 @@
-//! Commands about agents that flower runs: start, assign, restart, refresh and stop, and their permission requests.
+//! Commands about agents that flower runs: start, assign, connect, restart, refresh and stop, and their permission requests.
 
 use super::{id, line, markdown, maybe, moment, mostly, number, operator, project};
 use flower_core::agent::{Author, Ending, Request, Step};
@@ -18,6 +18,9 @@ pub fn agents() -> impl Strategy<Value = Command> {
         3 => (near(), markdown(), select(Author::ALL), amount(200_000), amount(200_000)).prop_map(
             |(number, note, author, used, size)| Command::Agent { number, step: Step::Refresh { note, author, used, size } }
         ),
+        3 => (near(), maybe(6, line()), maybe(6, any::<bool>())).prop_map(|(number, model, tools)| {
+            Command::Agent { number, step: Step::Connect { model, tools } }
+        }),
         3 => (near(), amount(100_000), amount(900_000), currency).prop_map(|(number, tokens, cost, currency)| {
             Command::Agent { number, step: Step::Spend { tokens, cost, currency } }
         }),

@@ -18,7 +18,7 @@ pub(super) use watch::MainWatch;
 
 use crate::MergeQueue;
 use crate::projects::ProjectChoice;
-use crate::settings::Objects;
+use crate::settings::{Objects, Settings};
 use crate::worktrees::facts::SettingsProblem;
 use crate::worktrees::observe::READS_EVERYTHING;
 use flower_contract::error::Problem;
@@ -104,6 +104,15 @@ impl MainStatus {
     }
 }
 
+/// MAIN's `flower.toml` as it is in force.
+#[derive(Debug)]
+pub(crate) struct Rules {
+    /// MAIN's tip when they were read.
+    tip: String,
+    pub(crate) settings: Settings,
+    pub(crate) problem: Option<SettingsProblem>,
+}
+
 impl MergeQueue {
     /// Records MAIN's branch and tip if the log does not have them yet, and installs the hooks.
     pub(crate) async fn record_main(&self, project: &str) -> Result<(), Problem> {
@@ -120,33 +129,29 @@ impl MergeQueue {
         Ok(())
     }
 
-    /// What is wrong with MAIN's `flower.toml`. Cached for each tip.
-    pub(crate) async fn settings_problem(&self, project: &str, tip: &str) -> Option<SettingsProblem> {
-        if let Some((known, problem)) = self.settings_problems.lock().expect("no panic while held").get(project)
-            && known == tip
+    /// The rules that MAIN's `flower.toml` sets. `None` if the repository cannot be read, which is reported as a problem of the
+    /// project.
+    pub(crate) async fn rules_of(&self, project: &str, tip: &str) -> Option<Arc<Rules>> {
+        if let Some(known) = self.rules.lock().expect("no panic while held").get(project)
+            && known.tip == tip
         {
-            return problem.clone();
+            return Some(known.clone());
         }
-        // A repository that cannot be read is reported as a problem of the project.
-        let problem = self.worktrees.facts_of(project).await.ok()?.settings_problem;
-        let mut known = self.settings_problems.lock().expect("no panic while held");
-        known.insert(project.to_owned(), (tip.to_owned(), problem.clone()));
-        problem
+        let facts = self.worktrees.facts_of(project).await.ok()?;
+        let rules = Rules { tip: tip.to_owned(), settings: facts.settings, problem: facts.settings_problem };
+        let rules = Arc::new(rules);
+        self.rules.lock().expect("no panic while held").insert(project.to_owned(), rules.clone());
+        Some(rules)
     }
 
-    /// Whether MAIN's `flower.toml` has no checks. Cached for each tip.
+    /// What is wrong with MAIN's `flower.toml`.
+    pub(crate) async fn settings_problem(&self, project: &str, tip: &str) -> Option<SettingsProblem> {
+        self.rules_of(project, tip).await?.problem.clone()
+    }
+
+    /// Whether MAIN's `flower.toml` has no checks.
     pub(crate) async fn lacks_checks(&self, project: &str, tip: &str) -> bool {
-        if let Some((known, lacks)) = self.without_checks.lock().expect("no panic while held").get(project)
-            && known == tip
-        {
-            return *lacks;
-        }
-        // A repository that cannot be read is reported as a problem of the project.
-        let Ok(facts) = self.worktrees.facts_of(project).await else { return false };
-        let lacks = facts.settings.checks.list.is_empty();
-        let mut known = self.without_checks.lock().expect("no panic while held");
-        known.insert(project.to_owned(), (tip.to_owned(), lacks));
-        lacks
+        self.rules_of(project, tip).await.is_some_and(|rules| rules.settings.checks.list.is_empty())
     }
 
     /// Compares MAIN with the log, and raises or ends an alarm.
@@ -213,7 +218,7 @@ impl MergeQueue {
                 None if facts.settings.checks.list.is_empty() => {
                     unchecked = true;
                     notes.push(
-                        "no checks are configured: all that merges lands; `flower init` proposes some".to_owned(),
+                        "no checks are configured, so every landing that merges reaches MAIN untested; `flower init` proposes some".to_owned(),
                     );
                 }
                 None => {}

@@ -37,7 +37,7 @@ impl MergeQueue {
             return match &main.alarm {
                 Some(alarm) if alarm.what == Alarm::Dirty => refused(
                     "nothing was committed in MAIN; files are changed".into(),
-                    "make them a worktree: `flower main rescue`, and land that",
+                    "move them into a worktree: `flower main rescue`, and land that",
                 ),
                 Some(alarm) => refused(alarm.text.clone(), "put it back: `flower main restore`"),
                 None => {
@@ -293,7 +293,7 @@ async fn nothing_to_rescue(repository: &Repository, main: &Main) -> Result<Probl
     }
     let untracked = Repo::main(repository).with_deadline(ADD_TIMEOUT).untracked().await?;
     let (message, hint) = match untracked.first() {
-        None => ("there is nothing in MAIN to be rescued", "`flower main` shows how it stands".to_owned()),
+        None => ("there is nothing in MAIN to be rescued", "`flower main` shows the state of MAIN".to_owned()),
         Some(first) => (
             "no tracked file of MAIN is changed; untracked files stay where they are, unless you name them",
             format!("to move one into a worktree: `flower main rescue {}`", first.to_string_lossy()),

@@ -32,6 +32,8 @@ pub fn write(conn: &mut Conn, lives: u64) {
     history.dispatches();
     history.agents();
     history.does(Command::RemoveProject { name: "docs".into() });
+    history.does(Command::MoveProject { name: "api".into(), root: "/src/moved".into() });
+    history.does(Command::RenameProject { name: "api".into(), to: "interface".into() });
     for id in ["night", "lane"] {
         let (agent, sha256) = (format!("agent-{id}"), chain::sha256(id.as_bytes()));
         let (role, brief, worktree) = (Role::Worker, Some(BriefId(2)), Some("lane-2".to_owned()));
@@ -229,6 +231,7 @@ impl History<'_> {
         step(AgentId(1), Step::Assign { dispatch: DispatchId(5) });
         step(AgentId(1), Step::Restart { why: "its process ended with code 137".into() });
         let (note, author) = ("# Where I am\n\nThe index is built.\n".to_owned(), Author::Agent);
+        step(AgentId(1), Step::Connect { model: Some("opus".into()), tools: Some(true) });
         step(AgentId(1), Step::Refresh { note, author, used: Some(180_000), size: Some(200_000) });
         step(AgentId(1), Step::Spend { tokens: Some(48_000), cost: Some(310_000), currency: Some("USD".into()) });
         step(AgentId(2), Step::Spend { tokens: Some(1_200), cost: None, currency: None });

@@ -31,6 +31,33 @@ pub(crate) struct ScriptedAgentArgs {
     /// Answer `session/new` with an error that requires authentication
     #[arg(long)]
     auth_required: bool,
+    /// Refuse MCP servers over standard input and output, and take them over HTTP
+    #[arg(long)]
+    no_stdio_mcp: bool,
+    /// Take MCP servers, and never connect to them
+    #[arg(long)]
+    ignore_tools: bool,
+    /// Call tools with numbers as text and with an argument that they do not know
+    #[arg(long)]
+    extra_arguments: bool,
+    /// The models that sessions offer, separated by commas; the first is the default
+    #[arg(long, value_name = "MODELS", value_delimiter = ',')]
+    models: Vec<String>,
+    /// Offer them beside `session/set_model` instead of as a config option
+    #[arg(long)]
+    set_model: bool,
+    /// Take the choice of a model, and keep the default
+    #[arg(long)]
+    keep_model: bool,
+    /// Listen on this port of 127.0.0.1, and end if that is not possible
+    #[arg(long, value_name = "PORT")]
+    bind: Option<u16>,
+    /// Request permissions with nothing but the id of the call
+    #[arg(long)]
+    bare_permissions: bool,
+    /// With `--resume`: sessions can only be loaded, and send their history after the answer
+    #[arg(long)]
+    late_replay: bool,
 }
 
 pub(crate) fn run(args: &ScriptedAgentArgs) -> ExitCode {
@@ -45,5 +72,14 @@ pub(crate) fn run(args: &ScriptedAgentArgs) -> ExitCode {
         refuse_initialize: args.refuse_initialize,
         never_answer: args.never_answer,
         auth_required: args.auth_required,
+        no_stdio_mcp: args.no_stdio_mcp,
+        ignore_tools: args.ignore_tools,
+        extra_arguments: args.extra_arguments,
+        models: args.models.clone(),
+        set_model: args.set_model,
+        keep_model: args.keep_model,
+        bind: args.bind,
+        bare_permissions: args.bare_permissions,
+        late_replay: args.late_replay,
     })
 }

@@ -32,6 +32,10 @@ impl Local {
 }
 
 impl Backend for Local {
+    async fn tools(&self, from: &Extensions) -> Result<Vec<String>, Problem> {
+        Ok(self.app.tools.list(&caller(from)?).into_iter().map(str::to_owned).collect())
+    }
+
     async fn call(&self, from: &Extensions, tool: &str, arguments: JsonObject) -> Result<ToolAnswer, Problem> {
         self.app.tools.call(&caller(from)?, tool, arguments).await
     }

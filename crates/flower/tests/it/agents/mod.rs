@@ -5,5 +5,6 @@
 mod confined;
 mod kills;
 mod life;
+mod oddities;
 pub mod stage;
 mod supervision;

@@ -186,6 +186,7 @@ fn a_file_without_checks_does_not_land_by_accident() {
     for args in [&["init", "--yes"][..], &["init", "--yes", "--try"]] {
         error_of(&flower.run_in(&repo, args), "the proposed flower.toml has no checks");
     }
+    error_of(&flower.run_in(&repo, &["init", "--try"]), "nothing was tried, because this flower.toml has no checks");
     let asked = typed(&flower, &repo, &["init"], &[], "y\n");
     assert!(asked.stdout.contains("edit this flower.toml? [N/e(dit)]") && asked.stdout.contains("nothing was landed"));
     assert_eq!(landings(&flower, &repo), 0);
@@ -194,6 +195,21 @@ fn a_file_without_checks_does_not_land_by_accident() {
     let landed = flower.run_in(&repo, &["init", "--file", &file, "--yes"]);
     assert!(landed.code == 0 && landed.stderr.contains("NOTHING IS CHECKED"), "{landed:?}");
     assert!(flower.run_in(&repo, &["init"]).stderr.contains("NOTHING IS CHECKED"));
+}
+
+#[test]
+fn a_file_that_cannot_be_read_is_refused_at_once() {
+    let flower = Flower::started();
+    let repo = repository(&flower, "misspelt", &[]);
+    let file = flower.file("own.toml", "[cheks]\n");
+    for args in [&["init", "--file", &file][..], &["init", "--file", &file, "--try"]] {
+        let refused = flower.run_in(&repo, args);
+        error_of(&refused, "did you mean `checks`?");
+        assert!(refused.stderr.contains("correct the file"), "{refused:?}");
+    }
+    fs::write(repo.join("flower.toml"), "[cheks]\n").unwrap();
+    error_of(&flower.run_in(&repo, &["init"]), "correct flower.toml");
+    assert_eq!(landings(&flower, &repo), 0);
 }
 
 #[test]

@@ -162,12 +162,14 @@ fn a_run_ends_when_its_worktree_moves_or_it_is_cancelled() {
     assert!(output.code == 1 && output.stderr.contains("it was cancelled"), "{output:?}");
     assert_ended(mark);
     no_candidate_is_left(&flower);
-    // A killed daemon leaves nothing behind, and the next one has forgotten the run.
-    flower.api("POST", "/api/worktrees/one/check?project=repo").json(&json!({})).send();
+    // A killed daemon leaves nothing behind, and the next one, which the client starts, has forgotten the run.
+    let lost = waits();
     begun();
     let pid = rustix::process::Pid::from_raw(flower.pid().cast_signed()).unwrap();
     rustix::process::kill_process(pid, rustix::process::Signal::KILL).unwrap();
-    eventually("the next daemon serves", || (flower.run(&["up"]).code == 0).then_some(()));
+    let output = lost.join().unwrap();
+    assert!(output.code == 1 && output.stderr.contains("the daemon has ended during the checks"), "{output:?}");
+    assert!(output.stderr.contains("run them again"), "{output:?}");
     assert_ended(mark);
     no_candidate_is_left(&flower);
     flower.wait_for_pass("merge_queue");
@@ -454,10 +456,14 @@ fn a_check_has_no_network_and_its_log_says_so() {
 #[test]
 fn without_checks_every_place_says_so() {
     let flower = serving(&[]);
-    let said = "no checks: whatever merges lands, broken or not; `flower init` proposes some";
+    let said =
+        "no checks are configured, so every landing that merges reaches MAIN untested; `flower init` proposes some";
     change(&flower, "one", "x", "x\n");
     let up = flower.run(&["up"]);
-    assert!(up.stdout.contains("no checks are configured, so everything that merges lands"), "{up:?}");
+    assert!(
+        up.stdout.contains("no checks are configured, so every landing that merges reaches MAIN untested"),
+        "{up:?}"
+    );
     assert!(flower.ok(&["status"]).contains(said));
     assert_eq!(flower.json(&["status"])["main"]["unchecked"], true);
     let run = checked(&flower, "one", &[]);

@@ -149,6 +149,38 @@ fn status_and_main_agree_about_main() {
     agree("stable");
 }
 
+#[test]
+fn a_landing_waits_for_the_branch_and_leaves_the_work_on_another_one_alone() {
+    let flower = serving(&[GREEN]);
+    new(&flower, "one", &[]);
+    inside_ok(&flower, "one", "echo 1 > one; git add -A; git commit -qm one");
+    flower.git(&flower.repo, &["switch", "--quiet", "--create", "feature"]);
+    put(&flower, &flower.repo.join("feature"), "mine\n");
+    flower.git(&flower.repo, &["add", "feature"]);
+    flower.git(&flower.repo, &["commit", "--quiet", "--message", "feature"]);
+    put(&flower, &flower.repo.join("README.md"), "edited\n");
+    let landing = flower.json(&["land", "one"]);
+    // At once and everywhere, with both ways out.
+    let up = flower.json(&["up"]);
+    says(&up["notices"], "this checkout is on `feature`");
+    for next in
+        [&flower.json(&["status"])["main"]["next"], &flower.json(&["main"])["alarm"]["next"], &landing["reason"]]
+    {
+        says(next, "git switch");
+        says(next, "flower main restore");
+    }
+    flower.wait_until_idle("merge_queue");
+    assert_eq!(flower.json(&["queue"])[0]["state"], "queued");
+    assert_eq!(git(&flower, &flower.repo, &["status", "--porcelain"]).trim(), "M README.md");
+    assert_eq!(git(&flower, &flower.repo, &["log", "--format=%s", "-1"]), "feature");
+    flower.git(&flower.repo, &["commit", "--quiet", "--all", "--message", "edited"]);
+    flower.git(&flower.repo, &["switch", "--quiet", "main"]);
+    assert_eq!(flower.json(&["status"])["main"]["state"], "stable");
+    eventually("it lands", || (flower.json(&["queue", "show", "1"])["state"] == "landed").then_some(()));
+    assert_eq!(git(&flower, &flower.repo, &["log", "--format=%s", "feature", "-1"]), "edited");
+    assert_main_is_whole(&flower);
+}
+
 /// git in MAIN as a person uses it, with the hook. Returns whether git succeeded, and what it printed.
 fn by_habit(flower: &Flower, args: &[&str]) -> (bool, String) {
     let mut git = Command::new("git");

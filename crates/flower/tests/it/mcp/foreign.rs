@@ -77,7 +77,7 @@ fn the_python_sdk_lists_and_calls_every_tool() {
         let dispatch = flower.json(&["dispatch", &brief])["id"].clone();
         let said = drive(&flower, &token, mode, &calls(&made["number"], &dispatch));
         assert_eq!((&said["version"], &said["name"]), (&json!(version), &json!("flower")), "{said}");
-        assert_eq!(said["tools"].as_array().map(Vec::len), Some(13), "{said}");
+        assert_eq!(said["tools"].as_array().map(Vec::len), Some(14), "{said}");
         assert_eq!(said["resources"], json!(["flower://main"]), "{said}");
         assert!(said["brief"].as_str().is_some_and(|text| text.starts_with("# Brief 1: `Dark mode`")), "{said}");
         for answer in said["calls"].as_array().expect("a list") {

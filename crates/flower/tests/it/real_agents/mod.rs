@@ -5,5 +5,7 @@ mod acp;
 mod agent;
 mod claude;
 mod codex;
+mod gemini;
 mod model;
+mod opencode;
 mod wire;

@@ -33,6 +33,11 @@ pub enum Step {
         tool: String,
         arguments: Box<Told>,
     },
+    /// Says that it waits, until the user has told these words.
+    Await {
+        words: String,
+        then: Box<Step>,
+    },
 }
 
 type Later = dyn Fn(&[String]) -> Result<Step, String> + Send + Sync;
@@ -69,10 +74,21 @@ impl Step {
         Step::Told { tool: tool.to_owned(), arguments: Box::new(arguments) }
     }
 
+    /// The step, once the user has told these words. Until then it ends its turn.
+    pub fn once_told(words: &str, then: Step) -> Step {
+        Step::Await { words: words.to_owned(), then: Box::new(then) }
+    }
+
     fn play(&self, offered: &[wire::Tool], results: &[String], told: &[String]) -> Result<Reply, String> {
         let (name, arguments) = match self {
             Step::Say(text) => return Ok(Reply::Text(text.clone())),
             Step::Later(step) => return step(results)?.play(offered, results, told),
+            Step::Await { words, then } => {
+                return match told.iter().any(|told| told.contains(words.as_str())) {
+                    true => then.play(offered, results, told),
+                    false => Ok(Reply::Text("It waits for an answer.".to_owned())),
+                };
+            }
             Step::Call { tool, arguments } => (tool, arguments(results)),
             Step::Told { tool, arguments } => (tool, arguments(&told.join("\n"))),
         };
@@ -105,6 +121,8 @@ pub struct Model {
 #[derive(Default)]
 struct Shared {
     script: Mutex<Vec<Step>>,
+    /// The tool results that were there when the script began; none yet for one that goes on with the next request.
+    before: Mutex<Option<usize>>,
     /// The answer to a request that ends with this text, at any step.
     aside: Mutex<Option<(String, String)>>,
     /// The step that is not answered for now.
@@ -130,6 +148,13 @@ impl Model {
 
     pub fn play(&self, script: Vec<Step>) {
         *lock(&self.shared.script) = script;
+        *lock(&self.shared.before) = Some(0);
+    }
+
+    /// Plays this from the next request on, however many results its session still knows.
+    pub fn go_on(&self, script: Vec<Step>) {
+        *lock(&self.shared.script) = script;
+        *lock(&self.shared.before) = None;
     }
 
     /// A request with these words gets that answer, at any step.
@@ -171,11 +196,7 @@ async fn serve(listener: tokio::net::TcpListener, router: Router) {
 
 async fn handle(State(shared): State<Arc<Shared>>, method: Method, uri: Uri, body: Bytes) -> Response {
     let path = uri.path().to_owned();
-    let api = match (method.as_str(), path.as_str()) {
-        ("POST", "/v1/messages") => Some(Api::Messages),
-        ("POST", "/v1/responses") => Some(Api::Responses),
-        _ => None,
-    };
+    let api = Api::of(&path).filter(|_| method == Method::POST);
     let body: Value = serde_json::from_slice(&body).unwrap_or_default();
     let offered = wire::tools(&body);
     let results = api.map(|api| wire::results(api, &body)).unwrap_or_default();
@@ -206,6 +227,7 @@ fn beside(method: &Method, path: &str) -> Response {
     let found = match (method.as_str(), path) {
         ("HEAD", _) => return StatusCode::OK.into_response(),
         ("POST", "/v1/messages/count_tokens") => json!({ "input_tokens": 100 }),
+        ("POST", path) if path.ends_with(":countTokens") => json!({ "totalTokens": 100 }),
         ("GET", "/v1/models") => json!({ "object": "list", "data": [], "models": [] }),
         _ => return (StatusCode::NOT_FOUND, axum::Json(json!({ "error": { "message": "not here" } }))).into_response(),
     };
@@ -236,7 +258,8 @@ impl Shared {
             return Reply::Text("A title".to_owned());
         }
         let script = lock(&self.script);
-        let step = results.len();
+        let before = *lock(&self.before).get_or_insert(results.len());
+        let step = results.len().saturating_sub(before);
         let played = script.get(step).map_or_else(
             || Ok(Reply::Text("There is nothing more to do.".to_owned())),
             |step| step.play(offered, results, told),
@@ -396,6 +419,64 @@ mod tests {
         assert_eq!(streamed(&["a", "b"])["content"][0]["text"], "done");
         let whole = post(&model, "/v1/responses", &with_outputs(&["a", "b"], false)).json();
         assert_eq!(whole["output"][0]["content"][0]["text"], "done");
+    }
+
+    #[test]
+    fn chat_completions_come_whole_and_in_chunks() {
+        let model = Model::start();
+        model.play(vec![Step::call("edit", json!({ "path": "a" })), Step::say("done")]);
+        let body = |results: &[&str], stream: bool| {
+            let mut messages = vec![json!({ "role": "user", "content": "go" })];
+            messages.extend(results.iter().map(|text| json!({ "role": "tool", "tool_call_id": "x", "content": text })));
+            json!({ "model": "m", "stream": stream, "messages": messages,
+                "tools": [{ "type": "function", "function": { "name": "edit" } }] })
+        };
+        let call = post(&model, "/v1/chat/completions", &body(&[], false)).json()["choices"][0].clone();
+        assert_eq!(call["finish_reason"], "tool_calls");
+        assert_eq!(
+            call["message"]["tool_calls"][0]["function"],
+            json!({ "name": "edit", "arguments": "{\"path\":\"a\"}" })
+        );
+        let text = post(&model, "/v1/chat/completions", &body(&["ok"], true)).text();
+        assert!(text.contains("\"content\":\"done\"") && text.ends_with("data: [DONE]\n\n"), "{text}");
+        assert_eq!(model.asked()[1].results, ["ok"]);
+        assert_eq!(wire::told(Api::Chat, &body(&["ok"], true)), ["go", ""]);
+        assert_eq!(model.trouble(), [""; 0]);
+    }
+
+    #[test]
+    fn gemini_is_answered_whole_and_as_a_stream() {
+        let model = Model::start();
+        model.play(vec![Step::call("replace", json!({ "path": "a" })), Step::say("done")]);
+        let body = |results: &[&str]| {
+            let mut contents = vec![json!({ "role": "user", "parts": [{ "text": "go" }] })];
+            contents.extend(results.iter().map(|text| {
+                json!({ "role": "user", "parts": [{ "functionResponse": { "name": "x", "response": { "output": text } } }] })
+            }));
+            json!({ "contents": contents, "tools": [{ "functionDeclarations": [{ "name": "replace" }] }] })
+        };
+        let whole = post(&model, "/v1beta/models/m:generateContent", &body(&[])).json();
+        let part = &whole["candidates"][0]["content"]["parts"][1];
+        assert_eq!(
+            (&part["functionCall"]["name"], &part["functionCall"]["args"]),
+            (&json!("replace"), &json!({ "path": "a" }))
+        );
+        let text = post(&model, "/v1beta/models/m:streamGenerateContent?alt=sse", &body(&["ok"])).text();
+        assert!(text.starts_with("data: {") && text.contains("\"text\":\"done\""), "{text}");
+        assert_eq!(wire::told(Api::Gemini { stream: true }, &body(&["ok"])), ["go", ""]);
+        assert_eq!(post(&model, "/v1beta/models/m:countTokens", &json!({})).json()["totalTokens"], 100);
+        assert_eq!(model.trouble(), [""; 0]);
+    }
+
+    #[test]
+    fn a_step_waits_for_what_the_user_tells() {
+        let model = Model::start();
+        model.play(vec![Step::once_told("in blue", Step::call("Edit", json!({ "path": "a" })))]);
+        let ask = |text: &str| {
+            let body = json!({ "model": "m", "tools": [{ "name": "Edit" }], "messages": [{ "role": "user", "content": text }] });
+            post(&model, "/v1/messages", &body).json()["stop_reason"].clone()
+        };
+        assert_eq!((ask("go"), ask("paint it in blue")), (json!("end_turn"), json!("tool_use")));
     }
 
     #[test]

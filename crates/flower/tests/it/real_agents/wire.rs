@@ -1,4 +1,5 @@
-//! How agents speak to a model: Anthropic's messages and OpenAI's responses, as far as a script needs them.
+//! How agents speak to a model: Anthropic's messages, OpenAI's responses and chat completions, and Gemini's contents, as far as a
+//! script needs them.
 
 use serde_json::{Value, json};
 
@@ -6,6 +7,25 @@ use serde_json::{Value, json};
 pub enum Api {
     Messages,
     Responses,
+    Chat,
+    /// Whether it answers in a stream is in the address.
+    Gemini {
+        stream: bool,
+    },
+}
+
+impl Api {
+    /// The one that a request is for.
+    pub fn of(path: &str) -> Option<Api> {
+        match path {
+            "/v1/messages" => Some(Api::Messages),
+            "/v1/responses" => Some(Api::Responses),
+            "/v1/chat/completions" => Some(Api::Chat),
+            path if path.ends_with(":generateContent") => Some(Api::Gemini { stream: false }),
+            path if path.ends_with(":streamGenerateContent") => Some(Api::Gemini { stream: true }),
+            _ => None,
+        }
+    }
 }
 
 /// A tool that an agent offers to the model.
@@ -46,6 +66,13 @@ const SEARCHED: &str = "tool_search_output";
 
 /// One, or all of a group.
 fn tools_of(listed: &Value) -> Vec<Tool> {
+    // Gemini lists declarations in groups without a name, and chat completions wrap each.
+    if listed["functionDeclarations"].is_array() {
+        return items(listed, "functionDeclarations").flat_map(tools_of).collect();
+    }
+    if listed["function"].is_object() {
+        return tools_of(&listed["function"]);
+    }
     let Some(name) = listed["name"].as_str().or(listed["type"].as_str()) else { return Vec::new() };
     let sort = match listed["type"].as_str() {
         Some("custom") => Sort::Custom,
@@ -79,18 +106,38 @@ pub fn results(api: Api, body: &Value) -> Vec<String> {
                 sort => sort.ends_with("_call_output").then(|| text(&item["output"])),
             })
             .collect(),
+        Api::Chat => {
+            let messages = items(body, "messages").filter(|message| message["role"] == "tool");
+            messages.map(|message| text(&message["content"])).collect()
+        }
+        Api::Gemini { .. } => items(body, "contents")
+            .flat_map(|content| items(content, "parts"))
+            .filter(|part| part["functionResponse"].is_object())
+            .map(|part| {
+                let response = &part["functionResponse"]["response"];
+                let said = ["output", "error"].iter().find_map(|name| response.get(*name));
+                said.map_or_else(|| response.to_string(), text)
+            })
+            .collect(),
     }
 }
 
 /// What the agent was told by its user, oldest first; tools are heard of in between, as nothing.
 pub fn told(api: Api, body: &Value) -> Vec<String> {
     let list = match api {
-        Api::Messages => "messages",
+        Api::Messages | Api::Chat => "messages",
         Api::Responses => "input",
+        Api::Gemini { .. } => "contents",
     };
-    let by_user = items(body, list)
-        .filter(|item| item["role"] == "user" || item["type"].as_str().is_some_and(|sort| sort.ends_with("_output")));
-    by_user.map(|item| text(&item["content"])).collect()
+    let of_tool =
+        |item: &Value| item["role"] == "tool" || item["type"].as_str().is_some_and(|sort| sort.ends_with("_output"));
+    let by_user = items(body, list).filter(|item| item["role"] == "user" || of_tool(item));
+    let said = by_user.map(|item| match api {
+        Api::Chat if of_tool(item) => String::new(),
+        Api::Gemini { .. } => text(&item["parts"]),
+        _ => text(&item["content"]),
+    });
+    said.collect()
 }
 
 /// Plain text, or the text of all parts.
@@ -109,13 +156,69 @@ pub fn answer(api: Api, request: &Value, reply: &Reply, number: usize) -> (&'sta
     let (whole, events) = match api {
         Api::Messages => message(request, reply, number),
         Api::Responses => response(request, reply, number),
+        Api::Chat => completion(request, reply, number),
+        Api::Gemini { stream } => {
+            let whole = generated(reply, number);
+            return match stream {
+                true => ("text/event-stream", format!("data: {whole}\n\n")),
+                false => ("application/json", whole.to_string()),
+            };
+        }
     };
     if request["stream"] != true {
         return ("application/json", whole.to_string());
     }
+    if api == Api::Chat {
+        let chunks: String = events.iter().map(|event| format!("data: {event}\n\n")).collect();
+        return ("text/event-stream", chunks + "data: [DONE]\n\n");
+    }
     let events =
         events.iter().map(|event| format!("event: {}\ndata: {event}\n\n", event["type"].as_str().unwrap_or("")));
     ("text/event-stream", events.collect())
+}
+
+/// A chat completion, and its chunks.
+fn completion(request: &Value, reply: &Reply, number: usize) -> (Value, Vec<Value>) {
+    let (message, reason) = match reply {
+        Reply::Text(text) => (json!({ "role": "assistant", "content": text }), "stop"),
+        Reply::Call { tool, arguments } => {
+            let function = json!({ "name": tool.name, "arguments": arguments.to_string() });
+            let call =
+                json!({ "index": 0, "id": format!("call_{number:06}"), "type": "function", "function": function });
+            (json!({ "role": "assistant", "content": null, "tool_calls": [call] }), "tool_calls")
+        }
+    };
+    let usage = json!({ "prompt_tokens": 100, "completion_tokens": 10, "total_tokens": 110 });
+    let envelope = |object: &str, choice: Value| {
+        json!({ "id": format!("chatcmpl-{number:06}"), "object": object, "created": 0, "model": request["model"],
+            "choices": [choice] })
+    };
+    let mut whole = envelope("chat.completion", json!({ "index": 0, "message": message, "finish_reason": reason }));
+    whole["usage"] = usage.clone();
+    let chunk = |delta: &Value, reason: Option<&str>| {
+        envelope("chat.completion.chunk", json!({ "index": 0, "delta": delta, "finish_reason": reason }))
+    };
+    let mut last = chunk(&json!({}), Some(reason));
+    last["usage"] = usage;
+    (whole, vec![chunk(&message, None), last])
+}
+
+/// What Gemini generates.
+fn generated(reply: &Reply, number: usize) -> Value {
+    let parts = match reply {
+        Reply::Text(text) => vec![json!({ "text": text })],
+        Reply::Call { tool, arguments } => {
+            let id = format!("call_{number:06}");
+            let call = json!({ "functionCall": { "id": id, "name": tool.name, "args": arguments } });
+            // A session in which nothing was said cannot be resumed.
+            vec![json!({ "text": "Going on." }), call]
+        }
+    };
+    json!({
+        "candidates": [{ "index": 0, "content": { "role": "model", "parts": parts }, "finishReason": "STOP" }],
+        "usageMetadata": { "promptTokenCount": 100, "candidatesTokenCount": 10, "totalTokenCount": 110 },
+        "modelVersion": "scripted",
+    })
 }
 
 fn message(request: &Value, reply: &Reply, number: usize) -> (Value, Vec<Value>) {

@@ -1,7 +1,7 @@
 //! `flower agent`
 
 use crate::cli::Context;
-use crate::cli::agent::{context as filled, cost, state};
+use crate::cli::agent::{context as filled, cost, model, painted_state, state};
 use crate::cli::output::{Cell, Table, ago, cut, plain, terminal_width};
 use flower_contract::error::Problem;
 use flower_contract::view::AgentView;
@@ -29,11 +29,13 @@ pub(super) async fn run(context: &Context, args: &ListArgs) -> Result<(), Proble
             );
         }
         let now = jiff::Timestamp::now();
-        let mut table = Table::new(&["AGENT", "STATE", "WORKTREE", "BRIEF", "CONTEXT", "COST", "SINCE", "WHY"], 7);
+        let columns = ["AGENT", "STATE", "MODEL", "WORKTREE", "BRIEF", "CONTEXT", "COST", "SINCE", "WHY"];
+        let mut table = Table::new(&columns, 8);
         for agent in agents {
             table.row(vec![
                 plain(&agent.name).into(),
-                Cell::painted(agent.state.as_str(), state(agent.state, context.style)),
+                Cell::painted(state(agent), painted_state(agent, context.style)),
+                cut(&model(agent), 32).into(),
                 agent.worktree.clone().into(),
                 agent.brief.map_or_else(String::new, |brief| format!("#{brief}")).into(),
                 filled(agent).into(),

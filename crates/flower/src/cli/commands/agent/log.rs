@@ -88,11 +88,14 @@ fn lines(entry: &Entry, style: Style) -> String {
         EntryKind::Plan => style.bold("plan  "),
         EntryKind::Permission => style.mark("asks  "),
         EntryKind::Noise => style.dim("noise "),
+        EntryKind::Output => "prints".to_owned(),
     };
     let all: Vec<String> = entry.text.trim_end().lines().map(plain).collect();
-    let mut shown: Vec<String> = all.iter().take(MAX_LINES).cloned().collect();
-    if all.len() > MAX_LINES {
-        let more = all.len() - MAX_LINES;
+    // The output of a program in a terminal is all that there is of it.
+    let max = if entry.kind == EntryKind::Output { usize::MAX } else { MAX_LINES };
+    let mut shown: Vec<String> = all.iter().take(max).cloned().collect();
+    if all.len() > max {
+        let more = all.len() - max;
         let lines = if more == 1 { "line" } else { "lines" };
         shown.push(style.dim(&format!("… {more} more {lines}; `--json` shows all")));
     }

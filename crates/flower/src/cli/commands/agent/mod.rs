@@ -9,6 +9,7 @@ mod refresh;
 mod show;
 mod spawn;
 mod spend;
+mod stats;
 mod stop;
 mod tell;
 
@@ -38,6 +39,7 @@ enum Verb {
     Allow(decide::AllowArgs),
     Deny(decide::DenyArgs),
     Spend(spend::SpendArgs),
+    Stats(stats::StatsArgs),
 }
 
 pub(crate) async fn run(context: &Context, args: AgentArgs) -> Result<(), Problem> {
@@ -54,6 +56,7 @@ pub(crate) async fn run(context: &Context, args: AgentArgs) -> Result<(), Proble
         Some(Verb::Allow(args)) => decide::allow(context, args).await,
         Some(Verb::Deny(args)) => decide::deny(context, args).await,
         Some(Verb::Spend(args)) => spend::run(context, &args).await,
+        Some(Verb::Stats(args)) => stats::run(context, &args).await,
     }
 }
 
