@@ -191,10 +191,9 @@ impl Repo {
     pub async fn add_tracked(&self) -> Result<(), GitError> {
         if self.converts_lfs() {
             // Not all: a file that was committed as it is would become a pointer, although nothing changed it.
-            self.refresh_index().await?;
-            let converted: HashSet<OsString> = self.differing_files().await?.into_iter().collect();
-            let plain = self.without_lfs().differing_files().await?.into_iter();
-            let changed: Vec<PathBuf> = plain.filter(|path| converted.contains(path)).map(PathBuf::from).collect();
+            let differs: HashSet<OsString> = self.changed().await?.into_iter().collect();
+            let files = self.without_lfs().differing_files().await?.into_iter();
+            let changed: Vec<PathBuf> = files.filter(|path| differs.contains(path)).map(PathBuf::from).collect();
             return if changed.is_empty() { Ok(()) } else { self.add_named(&["--update"], &changed).await };
         }
         self.git().args(["add", "--update", "--", "."]).run().await.map(drop)
