@@ -115,12 +115,15 @@ impl Repo {
 
     /// Updates the index's information about files, so that later commands need not read them. Succeeds if files differ.
     pub async fn refresh_index(&self) -> Result<(), GitError> {
-        let args = ["update-index", "-q", "--refresh"];
-        let differs = self.without_lfs().git().args(args).output().await?.code != 0;
-        if differs && self.converts_lfs() {
-            self.git().args(args).output().await?;
+        const QUIETLY: [&str; 3] = ["update-index", "-q", "--refresh"];
+        if self.converts_lfs() {
+            // As in `status`: a file that equals what git has is not converted. Without `-q` the exit code says whether others differ.
+            let plain = self.without_lfs().git().args(["update-index", "--refresh"]).output().await?;
+            if plain.code == 0 {
+                return Ok(());
+            }
         }
-        Ok(())
+        self.git().args(QUIETLY).output().await.map(drop)
     }
 
     /// Replaces the index by a tree, and drops its information about files. Files do not change.
@@ -186,6 +189,14 @@ impl Repo {
 
     /// Adds the files of the index as they are in the checkout; deleted ones are removed. Untracked files are not added.
     pub async fn add_tracked(&self) -> Result<(), GitError> {
+        if self.converts_lfs() {
+            // Not all: a file that was committed as it is would become a pointer, although nothing changed it.
+            self.refresh_index().await?;
+            let converted: HashSet<OsString> = self.differing_files().await?.into_iter().collect();
+            let plain = self.without_lfs().differing_files().await?.into_iter();
+            let changed: Vec<PathBuf> = plain.filter(|path| converted.contains(path)).map(PathBuf::from).collect();
+            return if changed.is_empty() { Ok(()) } else { self.add_named(&["--update"], &changed).await };
+        }
         self.git().args(["add", "--update", "--", "."]).run().await.map(drop)
     }
 

@@ -182,8 +182,6 @@ impl MergeQueue {
         }
     }
 
-    /// Other worktrees of the project that change these paths, and agents elsewhere that have reserved them.
-
     async fn find_run(&self, choice: &ProjectChoice, subject: &Subject) -> Result<Arc<CheckRun>, Problem> {
         let (project, hint) = match subject {
             Subject::Worktree(name) => {

@@ -195,7 +195,6 @@ impl MergeQueue {
         let _remove = RemoveOnDrop(index.clone());
         let repo = copy_of_index(repository, &index)?.with_lfs(Lfs::Pointers);
         let Some(staged) = repo.staged_tree().await? else { return Ok(None) };
-        repo.refresh_index().await?;
         repo.add_tracked().await?;
         Ok(Some((staged, repo.write_tree().await?)))
     }

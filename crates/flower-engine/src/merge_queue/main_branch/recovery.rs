@@ -240,8 +240,6 @@ async fn tree_of_checkout(
     let _remove = RemoveOnDrop(index.clone());
     // What is added of LFS is a pointer, and its content is stored.
     let repo = copy_of_index(repository, &index)?.with_lfs(Lfs::Store(lfs::contents(repository)));
-    // What is not changed is not added anew.
-    repo.refresh_index().await?;
     repo.add_tracked().await?;
     if !named.is_empty() {
         repo.add(named).await.map_err(|error| {

@@ -18,13 +18,6 @@ fn with_lfs() -> Option<Flower> {
     put(&flower, &flower.repo.join("a.bin"), content(1));
     flower.git(&flower.repo, &["add", "."]);
     flower.git(&flower.repo, &["commit", "--quiet", "--message", "lfs"]);
-    // From before there was LFS.
-    put(&flower, &flower.repo.join("raw.bin"), "raw\n");
-    flower.git(
-        &flower.repo,
-        &["-c", "filter.lfs.process=", "-c", "filter.lfs.clean=", "-c", "filter.lfs.required=false", "add", "."],
-    );
-    flower.git(&flower.repo, &["commit", "--quiet", "--message", "raw"]);
     prepare(&flower);
     Some(flower)
 }
@@ -46,9 +39,7 @@ fn touch(path: &Path) {
 #[test]
 fn a_content_that_did_not_change_is_no_change_by_hand() {
     let Some(flower) = with_lfs() else { return };
-    for path in ["a.bin", "raw.bin"] {
-        touch(&flower.repo.join(path));
-    }
+    touch(&flower.repo.join("a.bin"));
     assert_eq!(flower.json(&["main"])["state"], "stable");
     let refused = flower.fails(&["main", "rescue"], 1);
     says(&refused["message"], "there is nothing in MAIN to be rescued");
@@ -69,6 +60,28 @@ fn a_content_that_did_not_change_is_no_change_by_hand() {
     flower.ok(&["land", "mine", "--wait"]);
     assert_eq!(fs::read(flower.repo.join("a.bin")).unwrap(), edited);
     assert_eq!(git(&flower, &flower.repo, &["status", "--porcelain"]), "");
+}
+
+/// In many repositories such files are older than LFS.
+#[test]
+fn a_file_that_main_has_as_it_is_is_no_change_by_hand() {
+    let Some(flower) = with_lfs() else { return };
+    put(&flower, &flower.repo.join("raw.bin"), "raw\n");
+    let without = ["-c", "filter.lfs.process=", "-c", "filter.lfs.clean=", "-c", "filter.lfs.required=false"];
+    for args in [&["add", "raw.bin"][..], &["-c", "core.hooksPath=/dev/null", "commit", "--quiet", "--message", "raw"]]
+    {
+        flower.git(&flower.repo, &[&without[..], args].concat());
+    }
+    // Adopted by the operator, who knows it: MAIN begins there anew.
+    flower.ok(&["project", "remove", "--yes", "repo"]);
+    flower.ok(&["up"]);
+    for path in ["raw.bin", "a.bin"] {
+        touch(&flower.repo.join(path));
+    }
+    assert_eq!(flower.json(&["main"])["state"], "stable");
+    says(&flower.fails(&["main", "rescue"], 1)["message"], "there is nothing in MAIN to be rescued");
+    put(&flower, &flower.repo.join("raw.bin"), "edited\n");
+    assert_eq!(flower.json(&["main"])["alarm"]["files"], json!(["raw.bin"]));
 }
 
 #[test]
@@ -138,8 +151,8 @@ fn a_content_with_another_hash_stays_inside_with_its_commit() {
     inside_ok(
         &flower,
         "one",
-        "git add -A; d=$(git rev-parse --git-dir)/lfs/objects; f=$(find $d -type f | head -1); chmod u+w $f; echo evil > $f; \
-         git -c core.hooksPath=/dev/null commit -qm evil",
+        "git add -A; tree=$(git write-tree); f=$(find $(git rev-parse --git-dir)/lfs/objects -type f); chmod u+w $f; \
+         echo evil > $f; git update-ref HEAD $(git commit-tree -p HEAD -m evil $tree)",
     );
     let refused = flower.fails(&["land", "one"], 1);
     says(&refused["message"], "has another hash or size than its pointer says");
