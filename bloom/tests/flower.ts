@@ -66,10 +66,10 @@ export class Flower {
   }
 
   /** Another repository that the same daemon serves. Commands reach it with `--project`. */
-  project(name: string): void {
+  project(name: string, settings = SETTINGS): void {
     const root = join(this.root, name);
     mkdirSync(root);
-    writeFileSync(join(root, "flower.toml"), SETTINGS);
+    writeFileSync(join(root, "flower.toml"), settings);
     this.git("-C", root, "init", "--quiet", "--initial-branch=main");
     this.git("-C", root, "add", ".");
     const author = ["-c", "user.name=Mike", "-c", "user.email=mike@example.com"];

@@ -1,3 +1,5 @@
+import { writeFileSync } from "node:fs";
+import { join } from "node:path";
 import type { Page } from "@playwright/test";
 import { expectNoSeriousFindings } from "./axe";
 import { expect, look, test, type Flower } from "./flower";
@@ -107,6 +109,36 @@ test("frozen MAIN says why and is thawed here", async ({ page, flower }) => {
   await look(page, "home-frozen");
   await page.getByRole("button", { name: "Thaw" }).click();
   await expect(page.getByRole("heading", { name: "MAIN is stable" })).toBeVisible();
+});
+
+test("a project without checks has a banner, which leads to a proposal and ends with the first check", async ({
+  page,
+  flower,
+}) => {
+  flower.project("yard", "[land]\nretries = 0\n");
+  await flower.open(page);
+  const banner = page.getByRole("note", { name: "No checks" });
+  await expect(page.getByRole("heading", { name: "MAIN is stable" })).toBeVisible();
+  await expect(banner).toBeHidden();
+  await page.getByRole("navigation", { name: "flower" }).getByRole("combobox").selectOption("yard");
+  await expect(banner).toBeVisible();
+  await expectNoSeriousFindings(page);
+  await look(page, "home-no-checks");
+  await banner.getByRole("link", { name: "Propose checks" }).click();
+  await expect(page.getByRole("heading", { name: "Rules of yard" })).toBeVisible();
+
+  await page.goBack();
+  await expect(banner).toBeVisible();
+  flower.run("worktree", "new", "checks", "--project", "yard");
+  const dir = flower.run("worktree", "path", "checks", "--project", "yard").trim();
+  writeFileSync(join(dir, "flower.toml"), '[checks]\nok = { run = "true" }\n');
+  const author = ["-c", "user.name=Mike", "-c", "user.email=mike@example.com"];
+  flower.git("-C", dir, ...author, "commit", "--quiet", "--all", "--message", "Check it");
+  const landing = flower.json<{ id: number }>("land", "checks", "--project", "yard").id;
+  const state = () => flower.json<{ state: string }>("queue", "show", String(landing)).state;
+  await expect.poll(state, { timeout: 30_000 }).toBe("approval");
+  flower.run("queue", "approve", String(landing), "--wait");
+  await expect(banner).toBeHidden();
 });
 
 test("what was changed in MAIN by hand becomes a worktree", async ({ page, flower }) => {

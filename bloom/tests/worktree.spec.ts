@@ -43,6 +43,24 @@ test("worktrees are gone through with two keys", async ({ page, flower }) => {
   await expect(page.getByRole("heading", { name: first, level: 1 })).toBeVisible();
 });
 
+test("hosts that a program asked for are listed with what would allow the refused ones", async ({ page, flower }) => {
+  flower.run("worktree", "new", "shop-lane", "--lane");
+  await flower.open(page, "/worktrees/shop-lane");
+  await expect(page.getByText("ready", { exact: true })).toBeVisible();
+  await expect(page.getByText(/asked for/)).toBeHidden();
+  // The port is refused before the name is looked up.
+  const ask =
+    'exec 3<>"/dev/tcp/127.0.0.1/${HTTP_PROXY##*:}"; printf "CONNECT example.org:22 HTTP/1.1\\r\\n\\r\\n" >&3; head -1 <&3';
+  expect(flower.run("worktree", "shell", "shop-lane", "--", "bash", "-c", ask)).toContain("403");
+  const hosts = page.getByRole("group").filter({ hasText: "1 host asked for, 1 refused" });
+  await expect(hosts).toBeVisible();
+  await hosts.locator("summary").click();
+  await expect(hosts.getByText("example.org:22", { exact: true })).toBeVisible();
+  await expect(hosts.getByText('allow = ["example.org:22"]')).toBeVisible();
+  await expectNoSeriousFindings(page);
+  await look(page, "worktree-hosts");
+});
+
 test("a worktree is made, removed and restored", async ({ page, flower }) => {
   await flower.open(page, "/worktrees");
   await page.getByRole("button", { name: "New worktree" }).click();

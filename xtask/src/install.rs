@@ -91,7 +91,15 @@ const CHROMIUM: Tool = Tool {
     skipped_without: Some("tests of the page in a browser"),
 };
 
-const TOOLS: [&Tool; 8] = [&GIT, &C_COMPILER, &PYTHON, &IP, &POSTGRES, &NEXTEST, &NODE, &CHROMIUM];
+const GIT_LFS: Tool = Tool {
+    name: "git-lfs",
+    is_installed: || answers("git-lfs"),
+    debian_packages: &["git-lfs"],
+    install_hint: "install git-lfs with your package manager",
+    skipped_without: Some("tests that need git-lfs"),
+};
+
+const TOOLS: [&Tool; 9] = [&GIT, &GIT_LFS, &C_COMPILER, &PYTHON, &IP, &POSTGRES, &NEXTEST, &NODE, &CHROMIUM];
 
 /// Installs missing programs where that is possible. A program that is still missing is an error in CI; elsewhere its
 /// tests are skipped, so that a laptop without PostgreSQL can run the others.

@@ -1386,6 +1386,23 @@ export interface paths {
         patch?: never;
         trace?: never;
     };
+    "/api/projects/{name}/move": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        get?: never;
+        put?: never;
+        /** Records that the repository of a project lies elsewhere now, and repairs its worktrees. */
+        post: operations["move_project"];
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
     "/api/projects/{name}/removal": {
         parameters: {
             query?: never;
@@ -1397,6 +1414,23 @@ export interface paths {
         get: operations["preview_removal"];
         put?: never;
         post?: never;
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/api/projects/{name}/rename": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        get?: never;
+        put?: never;
+        /** Gives a project another name. Requests with the old name are refused, and name the new one. */
+        post: operations["rename_project"];
         delete?: never;
         options?: never;
         head?: never;
@@ -2248,7 +2282,7 @@ export interface components {
             /** @description Why it waits. */
             waits: components["schemas"]["ReasonView"][];
             /** @description What to know about an open one, such as a spending limit that does not hold for its agents. */
-            notes?: string[];
+            cautions?: string[];
             /**
              * Format: int64
              * @description For a `fix`: the landing, and why it failed.
@@ -2645,7 +2679,7 @@ export interface components {
             next?: string | null;
             /** @description The error in MAIN's `flower.toml`, and which version is in effect. */
             settings?: string | null;
-            /** @description No checks are configured, so that all that merges lands. */
+            /** @description No checks are configured, so every landing that merges reaches MAIN untested. */
             unchecked?: boolean;
         };
         MainView: {
@@ -2665,7 +2699,7 @@ export interface components {
             alarm?: components["schemas"]["AlarmView"] | null;
             frozen?: string | null;
             push?: components["schemas"]["PushView"] | null;
-            /** @description No checks are configured, so that all that merges lands. */
+            /** @description No checks are configured, so every landing that merges reaches MAIN untested. */
             unchecked?: boolean;
             notes: string[];
         };
@@ -2678,6 +2712,10 @@ export interface components {
             by_type: components["schemas"]["ActorType"];
             at: string;
             text: string;
+        };
+        MoveProject: {
+            /** @description The top folder of the repository, where it is now. */
+            path: string;
         };
         /** @enum {string} */
         NeedKind: "env" | "file";
@@ -2800,7 +2838,7 @@ export interface components {
          * @description A property of a repository that the operator should know.
          * @enum {string}
          */
-        NoticeKind: "other_hooks" | "other_branch" | "detached" | "partial" | "shallow" | "sparse" | "lfs" | "submodules" | "unsigned" | "no_checks";
+        NoticeKind: "other_hooks" | "other_branch" | "detached" | "partial" | "shallow" | "sparse" | "lfs" | "submodules" | "unsigned" | "no_checks" | "unapproved" | "no_commits" | "copy";
         OpenLink: {
             /** @description Valid once, for ten minutes. */
             open_url: string;
@@ -2923,6 +2961,10 @@ export interface components {
             lending?: string | null;
             /** @description What is special about the repository, reported at registration: what works differently there, and what to do about it. */
             notices?: components["schemas"]["RepositoryNotice"][];
+            /** @description Why the repository cannot be used, if it is not at its path. */
+            missing?: string | null;
+            /** @description The path from which the repository was moved, reported by the request that found it at its new path. */
+            moved_from?: string | null;
         };
         /** @description A `flower.toml` that flower proposes. */
         ProposalView: {
@@ -2934,7 +2976,7 @@ export interface components {
             found: string[];
             /** @description The text lies in MAIN's checkout and is not committed. */
             uncommitted?: boolean;
-            /** @description Whether the text has a check. Without one, whatever lands reaches MAIN untested. */
+            /** @description Whether the text has a check. Without one, every landing reaches MAIN untested. */
             has_checks?: boolean;
             /** @description Programs that the commands start and that are not installed. */
             missing_programs?: string[];
@@ -3021,6 +3063,9 @@ export interface components {
             /** @description Removed worktrees whose files and commits are kept in `archive`. */
             archives_left: string[];
             archive: string;
+        };
+        RenameProject: {
+            name: string;
         };
         /**
          * @description What agents report of what they spend.
@@ -3571,6 +3616,7 @@ export type MainState = components['schemas']['MainState'];
 export type MainSummary = components['schemas']['MainSummary'];
 export type MainView = components['schemas']['MainView'];
 export type MessageView = components['schemas']['MessageView'];
+export type MoveProject = components['schemas']['MoveProject'];
 export type NeedKind = components['schemas']['NeedKind'];
 export type Needs = components['schemas']['Needs'];
 export type NetworkMode = components['schemas']['NetworkMode'];
@@ -3615,6 +3661,7 @@ export type RecallView = components['schemas']['RecallView'];
 export type Refine = components['schemas']['Refine'];
 export type Remark = components['schemas']['Remark'];
 export type RemovedProject = components['schemas']['RemovedProject'];
+export type RenameProject = components['schemas']['RenameProject'];
 export type Reported = components['schemas']['Reported'];
 export type RepositoryNotice = components['schemas']['RepositoryNotice'];
 export type Rescue = components['schemas']['Rescue'];
@@ -4568,6 +4615,8 @@ export interface operations {
             query?: {
                 /** @description Maximum length in tokens, from 500 to 50,000; 4,000 by default. */
                 budget?: number;
+                /** @description Names commands of the command line in place of tools. */
+                shell?: boolean;
             };
             header?: never;
             path: {
@@ -6498,6 +6547,39 @@ export interface operations {
             };
         };
     };
+    move_project: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path: {
+                name: string;
+            };
+            cookie?: never;
+        };
+        requestBody: {
+            content: {
+                "application/json": components["schemas"]["MoveProject"];
+            };
+        };
+        responses: {
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["ProjectView"];
+                };
+            };
+            "4XX": {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["ProblemEnvelope"];
+                };
+            };
+        };
+    };
     preview_removal: {
         parameters: {
             query?: never;
@@ -6515,6 +6597,39 @@ export interface operations {
                 };
                 content: {
                     "application/json": components["schemas"]["RemovedProject"];
+                };
+            };
+            "4XX": {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["ProblemEnvelope"];
+                };
+            };
+        };
+    };
+    rename_project: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path: {
+                name: string;
+            };
+            cookie?: never;
+        };
+        requestBody: {
+            content: {
+                "application/json": components["schemas"]["RenameProject"];
+            };
+        };
+        responses: {
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["ProjectView"];
                 };
             };
             "4XX": {

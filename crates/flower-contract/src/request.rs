@@ -119,6 +119,18 @@ pub struct NewProject {
 }
 
 #[derive(Serialize, Deserialize, ToSchema)]
+pub struct MoveProject {
+    /// The top folder of the repository, where it is now.
+    #[schema(value_type = String)]
+    pub path: PathBuf,
+}
+
+#[derive(Serialize, Deserialize, ToSchema)]
+pub struct RenameProject {
+    pub name: String,
+}
+
+#[derive(Serialize, Deserialize, ToSchema)]
 pub struct NewScratchpad {
     pub title: String,
     pub brief: Option<u64>,

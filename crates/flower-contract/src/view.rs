@@ -364,6 +364,12 @@ pub struct ProjectView {
     /// What is special about the repository, reported at registration: what works differently there, and what to do about it.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub notices: Vec<RepositoryNotice>,
+    /// Why the repository cannot be used, if it is not at its path.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub missing: Option<String>,
+    /// The path from which the repository was moved, reported by the request that found it at its new path.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub moved_from: Option<String>,
 }
 
 words! {
@@ -379,6 +385,10 @@ words! {
         Submodules = "submodules",
         Unsigned = "unsigned",
         NoChecks = "no_checks",
+        /// What `flower.toml` runs and opens is not approved yet.
+        Unapproved = "unapproved",
+        NoCommits = "no_commits",
+        Copy = "copy",
     }
 }
 
@@ -472,7 +482,7 @@ pub struct MainSummary {
     /// The error in MAIN's `flower.toml`, and which version is in effect.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub settings: Option<String>,
-    /// No checks are configured, so that all that merges lands.
+    /// No checks are configured, so every landing that merges reaches MAIN untested.
     #[serde(default)]
     pub unchecked: bool,
 }

@@ -274,7 +274,7 @@ fn landing(landing: &Landing) -> Option<Item> {
         brief: landing.briefs.first().copied(),
         landing: Some(number),
         title: landing.title.clone(),
-        text: format!("landing {number} waits to be let in: {}", landing.reason.as_deref().unwrap_or_default()),
+        text: format!("landing {number} waits for your approval: {}", landing.reason.as_deref().unwrap_or_default()),
         next: format!("flower queue approve {number}"),
         ..Item::new(Cause::LandingHeld, &landing.queued_at)
     })
@@ -420,12 +420,15 @@ impl Alarm {
     pub fn way_out(self) -> &'static str {
         match self {
             Alarm::Dirty => {
-                "make the changes a worktree: `flower main rescue`; or put MAIN back and keep them under a ref: `flower main restore`"
+                "move the changes into a worktree: `flower main rescue`; or put MAIN back and keep them under a ref: `flower main restore`"
             }
             Alarm::Moved => {
-                "take it in through the checks: `flower main adopt`; make it a worktree: `flower main rescue`; or put MAIN back: `flower main restore`"
+                "land it through the checks: `flower main adopt`; move it into a worktree: `flower main rescue`; or put MAIN back: `flower main restore`"
             }
-            Alarm::Detached | Alarm::Gone => "put it back: `flower main restore`; nothing is lost by it",
+            Alarm::Detached => {
+                "check MAIN's branch out again with `git switch`; or `flower main restore`, which keeps edits under a ref"
+            }
+            Alarm::Gone => "put it back: `flower main restore`; nothing is lost by it",
         }
     }
 }

@@ -108,6 +108,14 @@ pub struct Brief {
 }
 
 impl Brief {
+    /// Replaces the name of a project.
+    pub fn rename_project(&mut self, from: &str, to: &str) {
+        if self.projects.iter().any(|project| project == from) {
+            self.projects.retain(|project| project != to);
+            self.projects.iter_mut().for_each(|project| crate::project::rename_in(project, from, to));
+        }
+    }
+
     /// The brief that a `brief_created` event creates; `None` for other events.
     pub fn created(event: &Event, at: &str) -> Option<Brief> {
         let Event::BriefCreated(new) = event else { return None };

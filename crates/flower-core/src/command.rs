@@ -82,6 +82,15 @@ pub enum Command {
     RemoveProject {
         name: String,
     },
+    /// The repository of a project lies elsewhere from now on.
+    MoveProject {
+        name: String,
+        root: String,
+    },
+    RenameProject {
+        name: String,
+        to: String,
+    },
     IssueToken(token::Request),
     RevokeToken {
         id: String,
@@ -220,6 +229,8 @@ impl Command {
             | WriteScratchpad { .. }
             | RegisterProject { .. }
             | RemoveProject { .. }
+            | MoveProject { .. }
+            | RenameProject { .. }
             | IssueToken(_)
             | RevokeToken { .. }
             | FinishWorktree { .. }

@@ -109,9 +109,13 @@ impl Event {
                 of(format!("version {} accepted", e.version), &[Specs, Inbox]).news(BeforeNextTurn)
             }
             Event::StatusChanged(e) => {
-                of(with_reason(&format!("{} → {}", words(e.from), words(e.to)), e.why.as_deref()), &[Briefs, Inbox])
-                    .news(WhenAsked)
-                    .recalled()
+                let change = with_reason(&format!("{} → {}", words(e.from), words(e.to)), e.why.as_deref());
+                let described = of(change, &[Briefs, Inbox]).news(WhenAsked);
+                // The other changes follow from a claim, a hand-back or a landing, which have events of their own.
+                let by_decision = e.from == Status::Parked
+                    || e.to == Status::Parked
+                    || (e.from, e.to) == (Status::InReview, Status::InProgress);
+                if by_decision { described.recalled() } else { described }
             }
             Event::BriefRenamed(e) => of(format!("{} → {}", e.from, e.to), &[Briefs, Inbox]),
             Event::KindChanged(e) => of(format!("{} → {}", e.from, e.to), &[Briefs, Inbox]),
@@ -150,6 +154,11 @@ impl Event {
             }
             Event::ProjectRegistered(e) => of(&e.name, &[Projects, Main]),
             Event::ProjectRemoved(e) => of(&e.name, &[Projects, Main]),
+            Event::ProjectMoved(e) => of(format!("{}: {} → {}", e.name, e.from, e.root), &[Projects, Main, Worktrees]),
+            Event::ProjectRenamed(e) => of(
+                format!("{} → {}", e.from, e.to),
+                &[Projects, Main, Briefs, Worktrees, Landings, Dispatches, Agents, Leases, Commands, Inbox],
+            ),
             Event::TokenIssued(e) => of(format!("{} as {}", e.agent, e.role), &[Tokens]),
             Event::TokenRevoked(e) => of(&e.id, &[Tokens]),
             Event::WorktreeRequested(e) => of(&e.name, &[Worktrees]),
@@ -175,9 +184,7 @@ impl Event {
                 None => of(format!("up to date with {}", short(&e.onto)), &[Worktrees]),
             },
             Event::CommandsApproved(e) => of(format!("commands of {}", e.project), &[Commands]),
-            Event::LandingQueued(e) => {
-                of(format!("landing {}: {}", e.number, e.title), &[Landings, Inbox, Worktrees]).recalled()
-            }
+            Event::LandingQueued(e) => of(format!("landing {}: {}", e.number, e.title), &[Landings, Inbox, Worktrees]),
             Event::LandingChecking(e) => of(landing(e.number), &[Landings]),
             Event::LandingHeld(e) => {
                 of(format!("landing {}: {}", e.number, e.why.join("; ")), &[Landings, Inbox]).news(WhenAsked).recalled()
@@ -222,11 +229,10 @@ impl Event {
                     Some(of) => format!(", to mend landing {of}"),
                     None => String::new(),
                 };
-                of(format!("dispatch {}: {}{origin}", e.number, e.kind), &[Dispatches]).recalled()
+                of(format!("dispatch {}: {}{origin}", e.number, e.kind), &[Dispatches])
             }
             Event::DispatchClaimed(e) => {
                 of(format!("dispatch {} by {}, fence {}", e.number, e.holder, e.fence), &[Dispatches, Agents])
-                    .recalled()
             }
             Event::DispatchExecuting(e) => of(dispatch(e.number), &[Dispatches, Worktrees]),
             Event::DispatchExpired(e) => {

@@ -162,6 +162,10 @@ events! {
     Project(ProjectEvent) {
         ProjectRegistered = "project_registered" { name: String, root: String }
         ProjectRemoved = "project_removed" { name: String }
+        /// The repository of a project lies elsewhere from now on.
+        ProjectMoved = "project_moved" { name: String, from: String, root: String }
+        /// The former name leads to the new one, and no other project can take it.
+        ProjectRenamed = "project_renamed" { from: String, to: String }
         /// The commands of the project's `flower.toml` that may run, by the SHA-256 of their list.
         CommandsApproved = "commands_approved" { project: String, sha256: String }
         /// Commits that change paths on which another agent holds a lease.

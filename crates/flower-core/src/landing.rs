@@ -35,6 +35,17 @@ words! {
     }
 }
 
+impl State {
+    /// The state in a sentence, where the stored word is no adjective.
+    pub fn in_words(self) -> &'static str {
+        match self {
+            State::Approval => "waiting for approval",
+            State::RolledBack => "rolled back",
+            State::Queued | State::Checking | State::Landed | State::Rejected | State::Cancelled => self.as_str(),
+        }
+    }
+}
+
 words! {
     /// Where the commit comes from.
     Source ("source of a landing") {

@@ -160,6 +160,8 @@ pub fn require_role(caller: &Caller, right: Right) -> Result<(), Refusal> {
 pub enum Action {
     RegisterProject,
     RemoveProject,
+    MoveProject,
+    RenameProject,
     RebuildTables,
     AcceptLoss,
     GiveKeys,
@@ -183,9 +185,11 @@ pub enum Action {
 }
 
 impl Action {
-    pub const ALL: [Action; 22] = [
+    pub const ALL: [Action; 24] = [
         Action::RegisterProject,
         Action::RemoveProject,
+        Action::MoveProject,
+        Action::RenameProject,
         Action::RebuildTables,
         Action::AcceptLoss,
         Action::GiveKeys,
@@ -213,6 +217,8 @@ impl Action {
         match self {
             Action::RegisterProject => (Right::Own, "register a project"),
             Action::RemoveProject => (Right::Own, "remove a project"),
+            Action::MoveProject => (Right::Own, "move a project"),
+            Action::RenameProject => (Right::Own, "rename a project"),
             Action::RebuildTables => (Right::Own, "rebuild the tables"),
             Action::AcceptLoss => (Right::Own, "accept a loss"),
             Action::GiveKeys => (Right::Own, "give keys to agents"),
@@ -406,6 +412,8 @@ fn right(command: &Command) -> Right {
         Command::SendMessage { .. } | Command::NoteRefused { .. } => Right::Speak,
         Command::RegisterProject { .. }
         | Command::RemoveProject { .. }
+        | Command::MoveProject { .. }
+        | Command::RenameProject { .. }
         | Command::IssueToken(_)
         | Command::RevokeToken { .. }
         | Command::FinishWorktree { .. }

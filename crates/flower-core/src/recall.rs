@@ -5,6 +5,7 @@
 //! words. Content that does not fit is left out, the least useful first, and the text ends with a list of what was left
 //! out and how to read it.
 
+mod calls;
 mod cuts;
 mod fit;
 mod head;
@@ -12,7 +13,7 @@ mod next;
 mod page;
 mod quote;
 
-use crate::actor::{Actor, ActorType, Role};
+use crate::actor::Actor;
 use crate::brief::{BriefKind, Status};
 use crate::ids::{BriefId, DispatchId, Fence};
 use crate::link::LinkKind;
@@ -20,6 +21,7 @@ use crate::readiness::DispatchKind;
 use crate::refusal::Refusal;
 
 pub use crate::dispatch::DispatchState as RunState;
+pub use calls::Calls;
 pub use next::{Step, next};
 pub use quote::{block as quoted, inline};
 
@@ -37,12 +39,15 @@ pub struct Recall {
     pub place: Option<Place>,
     pub main: Option<MainNow>,
     pub spec: Option<Spec>,
+    /// What a landing runs on the merge with MAIN.
+    pub checks: Vec<Check>,
     /// Newest first.
     pub changes: Vec<Change>,
     /// Newest first.
     pub questions: Vec<Question>,
     pub needs: Vec<Neighbour>,
     pub dependents: Vec<Neighbour>,
+    /// Agents at work on the brief besides the holder.
     pub participants: Vec<Participant>,
     pub leases: Vec<Held>,
     /// Newest first.
@@ -50,6 +55,8 @@ pub struct Recall {
     pub links: Vec<Linked>,
     /// Messages that the holder has not read.
     pub unread: u64,
+    /// How the reader calls flower.
+    pub calls: Calls,
 }
 
 #[derive(Clone, Debug, PartialEq)]
@@ -82,8 +89,8 @@ pub struct Run {
     pub spec_version: u64,
     /// The reason for a fix.
     pub evidence: Option<Written>,
-    /// Names of the other agents in the same worktree.
-    pub others: Vec<String>,
+    /// How many agents were asked for.
+    pub agents: u64,
 }
 
 /// A text and its origin.
@@ -108,11 +115,32 @@ pub struct MainNow {
     /// `stable`, or another state of the brief's spec.
     pub state: String,
     pub reason: Option<String>,
+    /// What landed since the reader's branch left MAIN.
+    pub moved: Option<Moved>,
+}
+
+/// MAIN's commits that a branch does not have.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Moved {
+    pub commits: u64,
+    /// The paths that both MAIN and the branch changed, or that its agent has reserved.
+    pub shared: Vec<String>,
+}
+
+/// A check of MAIN's `flower.toml`.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Check {
+    pub name: String,
+    pub command: String,
+    /// It runs only if one of these changes; empty if it always runs.
+    pub paths: Vec<String>,
 }
 
 #[derive(Clone, Debug, PartialEq)]
 pub struct Spec {
+    /// The version that is shown: the accepted one where the work follows it, otherwise the newest.
     pub version: u64,
+    pub newest: u64,
     pub accepted: Option<u64>,
     pub markdown: String,
     pub origin: Origin,
@@ -147,8 +175,6 @@ pub struct Neighbour {
 #[derive(Clone, Debug, PartialEq)]
 pub struct Participant {
     pub name: String,
-    pub sort: ActorType,
-    pub role: Role,
     pub worktree: Option<String>,
 }
 
@@ -202,6 +228,7 @@ impl Recall {
             place: None,
             main: None,
             spec: None,
+            checks: Vec::new(),
             changes: Vec::new(),
             questions: Vec::new(),
             needs: Vec::new(),
@@ -211,13 +238,21 @@ impl Recall {
             trace: Vec::new(),
             links: Vec::new(),
             unread: 0,
+            calls: Calls::Tools,
         }
     }
 
-    /// The run's version of the spec and the current version, if they differ.
+    /// The run's version of the spec and the newest version, if they differ.
     pub fn moved(&self) -> Option<(u64, u64)> {
         let (run, spec) = (self.run.as_ref()?, self.spec.as_ref()?);
-        (spec.version > run.spec_version).then_some((run.spec_version, spec.version))
+        (spec.newest > run.spec_version).then_some((run.spec_version, spec.newest))
+    }
+
+    /// Whether no other agent works, or will work, in the same worktree or on the brief.
+    pub fn is_alone(&self) -> bool {
+        let holder = self.run.as_ref().and_then(|run| run.holder.as_ref());
+        let single = self.run.as_ref().is_none_or(|run| run.agents <= 1);
+        single && self.participants.is_empty() && self.leases.iter().all(|lease| Some(&lease.holder) == holder)
     }
 }
 

@@ -52,6 +52,8 @@ pub enum Refusal {
     NoScratchpad { number: ScratchpadId },
     #[error("there is no project `{name}`")]
     NoProject { name: String, known: Vec<String> },
+    #[error("project `{name}` is called `{now}` now")]
+    RenamedProject { name: String, now: String },
     #[error("brief {brief} has no question {question}")]
     NoQuestion { brief: BriefId, question: u64 },
     #[error("there is no token `{id}`")]
@@ -85,6 +87,12 @@ pub enum Refusal {
     StaleScratchpad { number: ScratchpadId, current: u64, given: u64 },
     #[error("project `{name}` is another repository, at {root}")]
     ProjectTaken { name: String, root: String },
+    #[error("{root} is project `{name}` already")]
+    RootTaken { name: String, root: String },
+    #[error("project `{now}` was called `{name}` before")]
+    FormerName { name: String, now: String },
+    #[error("agents of project `{project}` run: {}", names.join(", "))]
+    LiveAgents { project: String, names: Vec<String> },
     #[error("`{name}` cannot be the name of a worktree")]
     BadWorktreeName { name: String },
     #[error("there is no worktree `{name}`")]
@@ -101,9 +109,9 @@ pub enum Refusal {
     LiveWorktrees { project: String, names: Vec<String> },
     #[error("there is no landing {number}")]
     NoLanding { number: LandingId, newest: LandingId },
-    #[error("landing {number} is `{state}`, with the same commit")]
+    #[error("landing {number} is {}, with the same commit", state.in_words())]
     LandingOpen { number: LandingId, state: State },
-    #[error("landing {number} is `{state}`, not {wanted}")]
+    #[error("landing {number} is {}, not {wanted}", state.in_words())]
     LandingState { number: LandingId, state: State, wanted: &'static str },
     #[error("project `{project}` has open landings: {}", numbers.iter().map(ToString::to_string).collect::<Vec<_>>().join(", "))]
     OpenLandings { project: String, numbers: Vec<LandingId> },
@@ -175,6 +183,7 @@ impl Refusal {
             NoBrief { .. }
             | NoScratchpad { .. }
             | NoProject { .. }
+            | RenamedProject { .. }
             | NoQuestion { .. }
             | NoToken { .. }
             | NoWorktree { .. }
@@ -190,6 +199,8 @@ impl Refusal {
             | Answered { .. }
             | StaleScratchpad { .. }
             | ProjectTaken { .. }
+            | RootTaken { .. }
+            | FormerName { .. }
             | WorktreeTaken { .. }
             | Claimed { .. }
             | StaleFence { .. }
@@ -211,6 +222,7 @@ impl Refusal {
             | LastProject { .. }
             | WorktreeStage { .. }
             | LiveWorktrees { .. }
+            | LiveAgents { .. }
             | LandingState { .. }
             | OpenLandings { .. }
             | NotDispatchable { .. }
@@ -251,6 +263,7 @@ impl Refusal {
             NoScratchpad { .. } => "`flower scratchpad` lists them".into(),
             NoProject { known, .. } if known.is_empty() => "make one: `flower init` in a repository".into(),
             NoProject { known, .. } => format!("known: {}", known.join(", ")),
+            RenamedProject { now, .. } => format!("say `--project {now}`"),
             NoQuestion { brief, .. } => format!("`flower brief trace {brief}` shows its questions"),
             NoToken { .. } => "`flower token` lists them".into(),
             BadMove { hint, .. } => hint.clone(),
@@ -278,6 +291,9 @@ impl Refusal {
                 format!("read it again: `flower scratchpad show {number}`; then write with `--base {current}`")
             }
             ProjectTaken { .. } => "choose another name: `flower init --name NAME`".into(),
+            RootTaken { name, .. } => format!("`flower project` lists them; to let that one go: `flower project remove {name}`"),
+            FormerName { .. } => "choose another name: what still says this one would lead to the wrong project".into(),
+            LiveAgents { .. } => "wait until their work has ended, or stop them: `flower agent stop NAME`".into(),
             BadWorktreeName { .. } => {
                 "use small letters, digits and `-`, at most 41, beginning with a letter or digit, and not `main`".into()
             }

@@ -38,6 +38,8 @@ pub struct World {
     pub last_scratchpad: ScratchpadId,
     /// Name to root directory.
     pub projects: BTreeMap<String, String>,
+    /// Former names of projects, with the name of today.
+    pub former_names: BTreeMap<String, String>,
     /// The valid tokens: id to owner.
     pub tokens: BTreeMap<String, String>,
     pub links: BTreeSet<(BriefId, LinkKind, String)>,
@@ -92,6 +94,8 @@ pub fn decide(world: &World, caller: &Caller, command: &Command) -> Result<Vec<D
         }
         Command::RegisterProject { name, root } => project::register(world, name, root)?,
         Command::RemoveProject { name } => project::remove(world, name)?,
+        Command::MoveProject { name, root } => project::move_to(world, name, root)?,
+        Command::RenameProject { name, to } => project::rename(world, name, to)?,
         Command::IssueToken(request) => token::issue(world, request)?,
         Command::RevokeToken { id } => token::revoke(world, id)?,
         Command::RequestWorktree(request) => worktree::request(world, request)?,
@@ -204,7 +208,15 @@ impl World {
         if self.projects.contains_key(name) {
             return Ok(());
         }
-        Err(Refusal::NoProject { name: name.to_owned(), known: self.projects.keys().cloned().collect() })
+        Err(self.no_project(name))
+    }
+
+    /// The refusal of a name that no project has today.
+    pub(crate) fn no_project(&self, name: &str) -> Refusal {
+        match self.former_names.get(name) {
+            Some(now) => Refusal::RenamedProject { name: name.to_owned(), now: now.clone() },
+            None => Refusal::NoProject { name: name.to_owned(), known: self.projects.keys().cloned().collect() },
+        }
     }
 
     /// The path from one brief to another along the briefs that each waits for: its dependencies, and the children of
@@ -304,14 +316,44 @@ impl World {
             }
             ProjectEvent::ProjectRemoved(project) => {
                 self.projects.remove(&project.name);
+                self.former_names.retain(|_, now| *now != project.name);
                 self.approved.remove(&project.name);
                 self.mains.remove(&project.name);
             }
+            ProjectEvent::ProjectMoved(moved) => {
+                self.projects.insert(moved.name.clone(), moved.root.clone());
+            }
+            ProjectEvent::ProjectRenamed(renamed) => self.rename_project(&renamed.from, &renamed.to),
             ProjectEvent::CommandsApproved(approved) => {
                 self.approved.entry(approved.project.clone()).or_default().insert(approved.sha256.clone());
             }
             ProjectEvent::LeaseBreached(_) => {}
         }
+    }
+}
+
+impl World {
+    fn rename_project(&mut self, from: &str, to: &str) {
+        if let Some(root) = self.projects.remove(from) {
+            self.projects.insert(to.to_owned(), root);
+        }
+        self.former_names.remove(to);
+        self.former_names.values_mut().for_each(|now| project::rename_in(now, from, to));
+        self.former_names.insert(from.to_owned(), to.to_owned());
+        if let Some(approved) = self.approved.remove(from) {
+            self.approved.insert(to.to_owned(), approved);
+        }
+        if let Some(main) = self.mains.remove(from) {
+            self.mains.insert(to.to_owned(), main);
+        }
+        self.briefs.values_mut().for_each(|brief| brief.rename_project(from, to));
+        let worktrees = self.worktrees.values_mut().map(|worktree| &mut worktree.project);
+        let landings = self.landings.values_mut().map(|landing| &mut landing.project);
+        let dispatches = self.dispatches.values_mut().filter_map(|dispatch| dispatch.project.as_mut());
+        let leases = self.leases.values_mut().map(|lease| &mut lease.project);
+        let agents = self.agents.values_mut().map(|agent| &mut agent.project);
+        let all = worktrees.chain(landings).chain(dispatches).chain(leases).chain(agents);
+        all.for_each(|project| project::rename_in(project, from, to));
     }
 }
 

@@ -2,14 +2,19 @@
 
 use flower_contract::error::{Problem, ProblemKind};
 use flower_core::AgentId;
+use flower_git::repository::Repository;
+use std::collections::HashMap;
 use std::fs;
 use std::io;
 use std::os::unix::fs::{DirBuilderExt, OpenOptionsExt, PermissionsExt};
 use std::path::{Path, PathBuf};
+use std::sync::{Arc, RwLock};
 
 #[derive(Clone, Debug)]
 pub struct Home {
     dir: PathBuf,
+    /// The folder of each project whose name differs from it: a renamed project keeps the folders of its first name.
+    folders: Arc<RwLock<HashMap<String, String>>>,
 }
 
 impl Home {
@@ -34,11 +39,43 @@ impl Home {
         let dir = std::path::absolute(&dir).map_err(|error| {
             Problem::usage(format!("FLOWER_HOME is no path: {error}"), "set FLOWER_HOME to a folder")
         })?;
-        Ok(Home { dir })
+        Ok(Home::at(dir))
     }
 
     pub fn at(dir: impl Into<PathBuf>) -> Home {
-        Home { dir: dir.into() }
+        Home { dir: dir.into(), folders: Arc::default() }
+    }
+
+    /// The folder of a project below a folder that all projects share, such as [`Home::worktrees`].
+    pub fn in_project(&self, base: impl AsRef<Path>, project: &str) -> PathBuf {
+        let folders = self.folders.read().expect("no panic while held");
+        base.as_ref().join(folders.get(project).map_or(project, String::as_str))
+    }
+
+    /// Sets the folder of a project.
+    pub(crate) fn set_folder(&self, project: &str, folder: &str) {
+        let mut folders = self.folders.write().expect("no panic while held");
+        if project == folder {
+            folders.remove(project);
+        } else {
+            folders.insert(project.to_owned(), folder.to_owned());
+        }
+    }
+
+    /// The problem of a home inside of a checkout: its files would be part of MAIN's, and a worktree would lie in MAIN.
+    pub fn problem_inside(&self, checkout: &Path) -> Option<Problem> {
+        // The home need not exist yet.
+        let real = self.dir.ancestors().find_map(|above| {
+            let rest = self.dir.strip_prefix(above).expect("an ancestor");
+            above.canonicalize().ok().map(|above| above.join(rest))
+        })?;
+        real.starts_with(checkout).then(|| {
+            Problem::new(
+                ProblemKind::Refused,
+                format!("FLOWER_HOME, {}, lies inside of the checkout {}", self.dir.display(), checkout.display()),
+                "set FLOWER_HOME to a folder elsewhere",
+            )
+        })
     }
 
     pub fn dir(&self) -> &Path {
@@ -206,6 +243,25 @@ pub fn problem(path: &Path, error: &io::Error) -> Problem {
         _ => "set FLOWER_HOME to a folder that flower may use".to_owned(),
     };
     Problem::new(kind, format!("{}: {error}", path.display()), hint)
+}
+
+/// An error of a file in a project's repository, which FLOWER_HOME has nothing to do with.
+pub(crate) fn repository_problem(path: &Path, error: &io::Error) -> Problem {
+    let mut problem = problem(path, error);
+    if problem.kind == ProblemKind::Unreachable {
+        problem.hints = vec!["make the repository writable for you, then try again".to_owned()];
+    }
+    problem
+}
+
+/// Fails if this process cannot make files in the folders of `.git` in which flower and git write. git would notice only halfway.
+pub(crate) fn require_writable(repository: &Repository) -> Result<(), Problem> {
+    let below = ["refs", "objects", "worktrees"].map(|name| repository.git_dir.join(name));
+    for dir in std::iter::once(&repository.git_dir).chain(&below).filter(|dir| dir.is_dir()) {
+        rustix::fs::access(dir, rustix::fs::Access::WRITE_OK)
+            .map_err(|error| repository_problem(dir, &error.into()))?;
+    }
+    Ok(())
 }
 
 /// Writes a file atomically, readable by its owner only.

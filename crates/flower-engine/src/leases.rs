@@ -133,7 +133,7 @@ impl Leases {
             Some(name) => self.access.require_inside(caller, choice, name).await.map(|()| name.to_owned()),
             None => Err(Problem::usage(
                 "no worktree is named",
-                "say so: `--worktree NAME`; an agent's token knows its own once it has claimed something",
+                "name it: `--worktree NAME`; an agent's token knows its own once it has claimed something",
             )),
         }
     }

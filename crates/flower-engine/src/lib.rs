@@ -30,6 +30,7 @@ mod path_policy;
 pub mod profiles;
 pub mod projects;
 pub mod registration;
+pub mod repository_mark;
 pub mod review;
 pub mod settings;
 pub mod terminal;
@@ -127,8 +128,17 @@ impl App {
             &dispatcher,
         ));
         let registration = Arc::new(Registration::new(setup, &access, &projects, &worktrees, &merge_queue));
-        let overview =
-            Arc::new(Overview::new(setup, &access, &projects, &messages, &worktrees, &merge_queue, &agents, &profiles));
+        let overview = Arc::new(Overview::new(
+            setup,
+            &access,
+            &projects,
+            &messages,
+            &worktrees,
+            &merge_queue,
+            &agents,
+            &profiles,
+            &dispatcher,
+        ));
         let tools = Arc::new(Tools::new(
             &access,
             &projects,

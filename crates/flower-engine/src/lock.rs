@@ -82,6 +82,11 @@ impl Lock {
         std::fs::remove_file(path)
     }
 
+    /// Whether this is the lock's file.
+    pub fn is_at(&self, path: &Path) -> bool {
+        is_at(&self.file, path)
+    }
+
     /// Replaces the holder in the file, for example when its port is known.
     pub fn write_holder(&self, holder: &Holder) -> io::Result<()> {
         let text = serde_json::to_string(holder).expect("plain data");
@@ -140,6 +145,13 @@ pub fn holder(path: &Path) -> Option<Holder> {
         LockState::Held(holder) => holder,
         LockState::Free => None,
     }
+}
+
+/// The home of the process that held the lock at `path` last.
+pub(crate) fn last_home(path: &Path) -> Option<std::path::PathBuf> {
+    let found = std::fs::symlink_metadata(path).ok()?;
+    let text = (found.is_file() && found.len() <= 16 * 1024).then(|| std::fs::read(path).ok()).flatten()?;
+    serde_json::from_slice::<Holder>(&text).ok().map(|holder| holder.home.into())
 }
 
 /// The holder in the file, if that process is alive: the file outlives its writer.

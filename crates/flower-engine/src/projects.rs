@@ -1,6 +1,7 @@
 //! Finds projects: the repositories that this flower serves.
 
 use crate::Setup;
+use crate::repository_mark;
 use flower_contract::error::{Problem, ProblemKind};
 use flower_contract::view::ProjectView;
 use flower_core::Refusal;
@@ -37,8 +38,16 @@ impl Projects {
                 programs: Vec::new(),
                 lending: None,
                 notices: Vec::new(),
+                missing: None,
+                moved_from: None,
             })
             .collect())
+    }
+
+    /// The folder of each project below FLOWER_HOME.
+    pub(crate) async fn folders(&self) -> Result<Vec<(String, String)>, Problem> {
+        let projects = self.store.read(flower_store::projects::all).await?;
+        Ok(projects.into_iter().map(|project| (project.name, project.folder)).collect())
     }
 
     /// The project by name, or else by directory. `None` if the directory belongs to no project.
@@ -47,7 +56,10 @@ impl Projects {
             return self.get(name).await.map(|project| Some(project.name));
         }
         match choice.dir.as_deref().and_then(Repository::discover) {
-            Some(repository) => self.at_root(&repository.root).await,
+            Some(repository) => match self.at_root(&repository.root).await? {
+                Some(name) => Ok(Some(name)),
+                None => self.moved_to(&repository).await,
+            },
             None => Ok(None),
         }
     }
@@ -78,8 +90,27 @@ impl Projects {
     pub(super) async fn get(&self, name: &str) -> Result<ProjectView, Problem> {
         let projects = self.list().await?;
         let known = projects.iter().map(|p| p.name.clone()).collect();
-        let found = projects.into_iter().find(|project| project.name == name);
-        found.ok_or_else(|| Refusal::NoProject { name: name.to_owned(), known }.into())
+        if let Some(found) = projects.into_iter().find(|project| project.name == name) {
+            return Ok(found);
+        }
+        let former = name.to_owned();
+        let name = name.to_owned();
+        Err(match self.store.read(move |conn| flower_store::projects::renamed(conn, &former)).await? {
+            Some(now) => Refusal::RenamedProject { name, now },
+            None => Refusal::NoProject { name, known },
+        }
+        .into())
+    }
+
+    /// The project that the repository is marked as, if it has no repository at its path.
+    async fn moved_to(&self, repository: &Repository) -> Result<Option<String>, Problem> {
+        let Some(mark) = repository_mark::read(repository) else { return Ok(None) };
+        let marked = self.list().await?.into_iter().find(|project| project.at == mark.registered);
+        let is_there = |project: &ProjectView| {
+            let root = Path::new(&project.root);
+            Repository::discover(root).is_some_and(|found| found.root == root)
+        };
+        Ok(marked.filter(|project| !is_there(project)).map(|project| project.name))
     }
 
     pub(crate) async fn at_root(&self, root: &Path) -> Result<Option<String>, Problem> {

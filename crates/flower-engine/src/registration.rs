@@ -1,12 +1,14 @@
 //! Registers repositories as projects of this flower, and removes them. Each repository has one daemon at a time.
 
+mod moves;
 mod notices;
 
 use crate::Setup;
-use crate::home::Home;
+use crate::home::{Home, repository_problem, require_writable};
 use crate::lock::{Holder, Lock, LockError};
 use crate::merge_queue::main_branch::hook;
 use crate::projects::{ProjectChoice, bare, utf8};
+use crate::repository_mark;
 use crate::{Access, MergeQueue, Projects, Worktrees};
 use flower_contract::error::{Problem, ProblemKind};
 use flower_contract::view::{ProjectView, RemovedProject};
@@ -14,11 +16,15 @@ use flower_core::policy::{self, Action, Read};
 use flower_core::{Caller, Command};
 use flower_git::repository::Repository;
 use flower_store::Store;
+use moves::Origin;
 use std::collections::HashMap;
 use std::path::{Path, PathBuf};
 use std::sync::{Arc, Mutex};
 
 /// The locks that exclude other daemons from the repositories of this one.
+/// The lock's file in `.git`.
+const LOCK: &str = "flower.lock";
+
 #[derive(Debug, Default)]
 pub struct RepositoryLocks {
     /// By the repository's root: the lock and its file.
@@ -30,10 +36,16 @@ pub struct RepositoryLocks {
 impl RepositoryLocks {
     pub fn take(&self, repository: &Repository, home: &Path) -> Result<(), Problem> {
         let mut held = self.held.lock().expect("no panic while held");
-        if held.contains_key(&repository.root) {
+        let path = repository.git_dir.join(LOCK);
+        if held.get(&repository.root).is_some_and(|(lock, _)| lock.is_at(&path)) {
             return Ok(());
         }
-        let path = repository.git_dir.join("flower.lock");
+        // The lock moves with its file. On another file system there is a new file, which is not locked.
+        let moved = held.iter().find(|(_, (lock, _))| lock.is_at(&path)).map(|(root, _)| root.clone());
+        if let Some((lock, _)) = moved.and_then(|root| held.remove(&root)) {
+            held.insert(repository.root.clone(), (lock, path));
+            return Ok(());
+        }
         let lock = Lock::acquire(&path, &Holder::this_process(home, None)).map_err(|error| match error {
             LockError::Held(holder) => {
                 let who = holder.map_or_else(String::new, |h| format!(" of {} (process {})", h.home, h.pid));
@@ -43,13 +55,21 @@ impl RepositoryLocks {
                     "use that one, or stop it first: `FLOWER_HOME=… flower down`",
                 )
             }
-            LockError::Io(error) => Problem::unreachable(
-                format!("{}: {error}", path.display()),
-                "make the repository writable for you, then try again",
-            ),
+            LockError::Io(error) => repository_problem(&path, &error),
         })?;
         held.insert(repository.root.clone(), (lock, path));
         Ok(())
+    }
+
+    /// Whether the lock of the repository is held, also if it was moved since.
+    fn holds(&self, repository: &Repository) -> bool {
+        let path = repository.git_dir.join(LOCK);
+        self.held.lock().expect("no panic while held").values().any(|(lock, _)| lock.is_at(&path))
+    }
+
+    /// Releases a repository that was moved or deleted.
+    fn forget(&self, root: &Path) {
+        self.held.lock().expect("no panic while held").remove(root);
     }
 
     /// Releases a repository and deletes the lock's file.
@@ -102,12 +122,23 @@ impl Registration {
                 return;
             }
         };
+        match self.projects.folders().await {
+            Ok(folders) => folders.iter().for_each(|(project, folder)| self.home.set_folder(project, folder)),
+            Err(problem) => tracing::warn!("projects cannot be read: {}", problem.message),
+        }
         for project in projects {
-            let Some(repository) = Repository::discover(Path::new(&project.root)) else {
-                tracing::warn!("project {}: {} is no repository any more", project.name, project.root);
-                continue;
+            let taken = async {
+                let repository = self.worktrees.repository_of(&project)?;
+                // A clone that was made in its place since has neither, and is not known to be the project's.
+                let is_known = repository.git_dir.join(LOCK).exists() || repository_mark::read(&repository).is_some();
+                self.repositories.take(&repository, self.home.dir())?;
+                if is_known {
+                    self.mark(&project, &repository)?;
+                }
+                // An earlier daemon may have ended during a move.
+                self.worktrees.relink(&project.name, &repository, None).await
             };
-            if let Err(problem) = self.repositories.take(&repository, self.home.dir()) {
+            if let Err(problem) = taken.await {
                 tracing::warn!("project {}: {}", project.name, problem.message);
             }
         }
@@ -120,6 +151,7 @@ impl Registration {
         projects.retain(|project| reader.may(Read::Project { name: &project.name }));
         for project in &mut projects {
             project.lending = self.worktrees.lending_note(&project.name);
+            project.missing = self.worktrees.repository_of(project).err().map(|problem| problem.message);
         }
         Ok(projects)
     }
@@ -138,16 +170,32 @@ impl Registration {
                 "go to one, or make one: `git init`",
             ));
         };
+        if let Some(problem) = self.home.problem_inside(&repository.root) {
+            return Err(problem);
+        }
         let root = utf8(&repository.root)?;
         let _one_at_a_time = self.repositories.registering.lock().await;
-        let known = self.projects.at_root(&repository.root).await?;
+        let mut known = self.projects.at_root(&repository.root).await?;
+        let mut moved_from = None;
+        let mut copy_of = None;
+        match &known {
+            Some(known) => drop(self.worktrees.repository(known).await?),
+            None => match self.find_origin(&repository).await? {
+                Origin::New => {}
+                Origin::Copy(of) => copy_of = Some(of),
+                Origin::Moved(project) => {
+                    self.move_to(caller, &project, &repository).await?;
+                    (moved_from, known) = (Some(project.root), Some(project.name));
+                }
+            },
+        }
         let is_new = known.is_none();
         let name = match (name, known) {
             (Some(name), Some(known)) if name != known => {
                 return Err(Problem::new(
                     ProblemKind::Conflict,
                     format!("{root} is project `{known}` already"),
-                    format!("to call it `{name}`: `flower project remove {known}`, then `flower init --name {name}`"),
+                    format!("to call it `{name}`: `flower project rename {known} {name}`"),
                 ));
             }
             (_, Some(known)) => known,
@@ -160,6 +208,10 @@ impl Registration {
             self.repositories.release(&repository.root);
         }
         registered?;
+        self.mark(&self.projects.get(&name).await?, &repository)?;
+        if copy_of.is_some() {
+            self.worktrees.tidy_copy(&name, &repository).await?;
+        }
         // A repository without commits gets its hooks once it has some.
         if let Err(problem) = self.merge_queue.install_hooks_in(&name).await {
             tracing::debug!("{name}: {}", problem.message);
@@ -170,6 +222,8 @@ impl Registration {
         // flower's git runs none of these programs; the operator should know that others do.
         project.programs = flower_git::programs(&repository).await.unwrap_or_default();
         project.notices = self.notices(&name).await.unwrap_or_default();
+        project.notices.extend(copy_of.map(|of| moves::copy_notice(&of)));
+        project.moved_from = moved_from;
         Ok(project)
     }
 
@@ -180,16 +234,25 @@ impl Registration {
         let (root, repository) = self.repository_to_clean(name).await?;
         self.worktrees.wait_for_removals(name).await?;
         let remains = self.worktrees.remains_after_removal(name, repository.as_ref()).await?;
+        let mut in_main = Vec::new();
         if let Some(repository) = &repository {
+            require_writable(repository)?;
             self.worktrees.pack_archives(name, repository).await?;
+            // A removed project has no MAIN to compare with.
+            in_main = self.worktrees.branches_in_main(name, repository).await?;
         }
         self.store.execute(caller, Command::RemoveProject { name: name.to_owned() }).await?;
         if let Some(repository) = &repository {
-            self.worktrees.clean_repository(name, repository).await?;
-            hook::uninstall(repository).map_err(|error| self.home.problem(&repository.git_dir, &error))?;
+            self.worktrees.clean_repository(repository, &in_main).await?;
+            hook::uninstall(repository)
+                .and_then(|()| repository_mark::remove(repository))
+                .map_err(|error| repository_problem(&repository.git_dir, &error))?;
         }
-        crate::worktrees::reclaim(&self.home, &self.home.objects().join(name));
-        self.repositories.release(&root);
+        crate::worktrees::reclaim(&self.home, &self.home.in_project(self.home.objects(), name));
+        match repository {
+            Some(_) => self.repositories.release(&root),
+            None => self.repositories.forget(&root),
+        }
         Ok(remains)
     }
 
@@ -202,9 +265,9 @@ impl Registration {
 
     /// The project's root, and its repository if it still exists.
     async fn repository_to_clean(&self, name: &str) -> Result<(PathBuf, Option<Repository>), Problem> {
-        let root = PathBuf::from(self.projects.get(name).await?.root);
-        let repository = Repository::discover(&root).filter(|found| found.root == root);
-        Ok((root, repository))
+        let project = self.projects.get(name).await?;
+        let repository = self.worktrees.repository_of(&project).ok();
+        Ok((PathBuf::from(project.root), repository))
     }
 
     /// The project for something new. Registers the repository around the caller if it is no project yet; outside of a repository, the

@@ -2,6 +2,7 @@
 
 use crate::trees::path_of;
 use crate::{CommitId, GitError, Repo, Treeish};
+use std::collections::HashSet;
 use std::ffi::{OsStr, OsString};
 use std::os::unix::ffi::OsStrExt;
 use std::path::{Path, PathBuf};
@@ -30,9 +31,22 @@ pub enum Merge {
 impl Repo {
     /// Paths that are changed, staged or untracked. A folder of untracked files is one path. Does not write the index.
     pub async fn uncommitted(&self) -> Result<Vec<OsString>, GitError> {
-        let args = ["--no-optional-locks", "status", "--porcelain=v1", "-z", "--untracked-files=normal"];
-        let output = self.git().args(args).args(["--no-renames", "--ignore-submodules=all"]).run().await?;
-        Ok(output.items().map(|item| path_of(item.get(3..).unwrap_or_default())).collect())
+        self.status("--untracked-files=normal").await
+    }
+
+    async fn status(&self, untracked: &str) -> Result<Vec<OsString>, GitError> {
+        let status = async |repo: &Repo| {
+            let args = ["--no-optional-locks", "status", "--porcelain=v1", "-z", untracked];
+            let output = repo.git().args(args).args(["--no-renames", "--ignore-submodules=all"]).run().await?;
+            Ok(output.items().map(|item| path_of(item.get(3..).unwrap_or_default())).collect::<Vec<_>>())
+        };
+        let mut paths = status(&self.without_lfs()).await?;
+        if self.converts_lfs() && !paths.is_empty() {
+            // A file of LFS may have been committed as it is, or as its pointer: it is changed if it equals neither.
+            let converted: HashSet<OsString> = status(self).await?.into_iter().collect();
+            paths.retain(|path| converted.contains(path));
+        }
+        Ok(paths)
     }
 
     /// Untracked files that are not ignored, each by its own path. Nested repositories are left out.
@@ -53,9 +67,7 @@ impl Repo {
 
     /// Paths of the index or of the commit that are changed or staged; untracked files are left out. Does not write the index.
     pub async fn changed(&self) -> Result<Vec<OsString>, GitError> {
-        let args = ["--no-optional-locks", "status", "--porcelain=v1", "-z", "--untracked-files=no"];
-        let output = self.git().args(args).args(["--no-renames", "--ignore-submodules=all"]).run().await?;
-        Ok(output.items().map(|item| path_of(item.get(3..).unwrap_or_default())).collect())
+        self.status("--untracked-files=no").await
     }
 
     /// Files that are neither tracked nor ignored. A folder of them is one path that ends with `/`.
@@ -103,7 +115,12 @@ impl Repo {
 
     /// Updates the index's information about files, so that later commands need not read them. Succeeds if files differ.
     pub async fn refresh_index(&self) -> Result<(), GitError> {
-        self.git().args(["update-index", "-q", "--refresh"]).output().await.map(drop)
+        let args = ["update-index", "-q", "--refresh"];
+        let differs = self.without_lfs().git().args(args).output().await?.code != 0;
+        if differs && self.converts_lfs() {
+            self.git().args(args).output().await?;
+        }
+        Ok(())
     }
 
     /// Replaces the index by a tree, and drops its information about files. Files do not change.

@@ -2,6 +2,7 @@
 
 use crate::GitError;
 use crate::guard;
+use crate::lfs::Lfs;
 use crate::process::{Output, Run};
 use crate::repository::Repository;
 use std::ffi::{OsStr, OsString};
@@ -19,6 +20,8 @@ pub(crate) struct Git {
     /// The repository whose configuration must be disarmed, and the folder in which git reads it.
     guarded: Option<(Repository, PathBuf)>,
     reach: Reach,
+    /// Settings that name flower's own filter.
+    filter: Vec<(OsString, OsString)>,
 }
 
 /// Whether a command may use the network.
@@ -48,7 +51,7 @@ pub(crate) fn in_jail(launcher: Vec<OsString>) -> Git {
     let mut run = Run::new(launcher.next().unwrap_or_default(), DEFAULT_TIMEOUT);
     run.args.extend(launcher);
     run.args.push("git".into());
-    Git { run, guarded: None, reach: Reach::Nowhere }
+    Git { run, guarded: None, reach: Reach::Nowhere, filter: Vec::new() }
 }
 
 /// git on MAIN's repository that uses its remotes with the operator's login. Programs that the repository's own configuration names do
@@ -81,7 +84,7 @@ fn pinned(repository: &Repository, git_dir: &Path, tree: &Path) -> Git {
         ("HOME".into(), "/nonexistent".into()),
         ("LC_ALL".into(), "C".into()),
     ]);
-    Git { run, guarded: Some((repository.clone(), git_dir.to_owned())), reach: Reach::Nowhere }
+    Git { run, guarded: Some((repository.clone(), git_dir.to_owned())), reach: Reach::Nowhere, filter: Vec::new() }
 }
 
 impl Git {
@@ -123,6 +126,12 @@ impl Git {
         self
     }
 
+    /// Converts files of LFS by flower's own filter.
+    pub(crate) fn lfs(mut self, lfs: &Lfs) -> Git {
+        self.filter = lfs.settings();
+        self
+    }
+
     pub(crate) fn deadline(mut self, deadline: Duration) -> Git {
         self.run.deadline = deadline;
         self
@@ -143,7 +152,7 @@ impl Git {
 
     async fn disarmed(mut self) -> Result<Run, GitError> {
         if let Some((repository, git_dir)) = self.guarded.take() {
-            guard::disarm(&repository, &git_dir, self.reach, &mut self.run).await?;
+            guard::disarm(&repository, &git_dir, self.reach, &self.filter, &mut self.run).await?;
         }
         Ok(self.run)
     }

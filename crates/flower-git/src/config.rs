@@ -18,6 +18,8 @@ pub struct OperatorsSettings {
     pub signs_commits: bool,
     /// `core.sparseCheckout`.
     pub is_sparse: bool,
+    /// Whether `filter.lfs` replaces pointers by contents.
+    pub writes_lfs_contents: bool,
     /// Remotes that have objects which are missing here, as in a partial clone.
     pub promisors: Vec<String>,
 }
@@ -38,6 +40,9 @@ impl OperatorsSettings {
                 "core.hookspath" => found.hooks_path = Some(value.to_owned()).filter(|path| !path.is_empty()),
                 "commit.gpgsign" => found.signs_commits = is_true,
                 "core.sparsecheckout" => found.is_sparse = is_true,
+                "filter.lfs.process" | "filter.lfs.smudge" => {
+                    found.writes_lfs_contents = !value.is_empty() && !value.split(' ').any(|word| word == "--skip");
+                }
                 "extensions.partialclone" => found.add_promisor(value),
                 _ => match key.strip_prefix("remote.").and_then(|key| key.strip_suffix(".promisor")) {
                     Some(remote) if is_true => found.add_promisor(remote),
@@ -58,8 +63,7 @@ impl OperatorsSettings {
 impl Repo {
     /// Settings as the operator's own git reads them.
     pub async fn operators_settings(&self) -> Result<OperatorsSettings, GitError> {
-        const KEYS: &str =
-            r"^(core\.(hookspath|sparsecheckout)|commit\.gpgsign|extensions\.partialclone|remote\..*\.promisor)$";
+        const KEYS: &str = r"^(core\.(hookspath|sparsecheckout)|commit\.gpgsign|filter\.lfs\.(process|smudge)|extensions\.partialclone|remote\..*\.promisor)$";
         let args = ["config", "--null", "--show-scope", "--get-regexp", KEYS];
         let output = self.git().with_operators_settings().args(args).output().await?;
         Ok(OperatorsSettings::parse(output.items()))
@@ -128,6 +132,7 @@ mod tests {
             hooks_path: Some(".husky".into()),
             signs_commits: true,
             is_sparse: true,
+            writes_lfs_contents: false,
             promisors: vec!["a.b".into()],
         };
         assert_eq!(OperatorsSettings::parse(text.split(|&byte| byte == 0).filter(|item| !item.is_empty())), expected);

@@ -48,11 +48,12 @@ pub async fn programs(repository: &Repository) -> Result<Vec<String>, GitError> 
 }
 
 /// Overrides all settings in `run` that name programs in the configuration that git reads in `git_dir`: the repository's own folder, or
-/// that of one of its worktrees, which may have its own settings.
+/// that of one of its worktrees, which may have its own settings. `filter` are settings of flower's own, which stay.
 pub(super) async fn disarm(
     repository: &Repository,
     git_dir: &Path,
     reach: Reach,
+    filter: &[(OsString, OsString)],
     run: &mut Run,
 ) -> Result<(), GitError> {
     let known = Stamp::of(repository, git_dir);
@@ -75,9 +76,11 @@ pub(super) async fn disarm(
     // As bytes: a key that is not UTF-8 can name a program too.
     let own = own.into_iter().map(|(key, value)| (OsString::from_vec(key), value));
     let mut count = 0;
-    for (key, value) in always.chain(own) {
+    // Of several values of one key, git takes the last.
+    let all = always.chain(own).map(|(key, value)| (key, OsString::from(value))).chain(filter.iter().cloned());
+    for (key, value) in all {
         run.env.push((format!("GIT_CONFIG_KEY_{count}").into(), key));
-        run.env.push((format!("GIT_CONFIG_VALUE_{count}").into(), value.into()));
+        run.env.push((format!("GIT_CONFIG_VALUE_{count}").into(), value));
         count += 1;
     }
     run.env.push(("GIT_CONFIG_COUNT".into(), count.to_string().into()));

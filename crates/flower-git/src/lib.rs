@@ -16,6 +16,7 @@ mod error;
 mod guard;
 mod history;
 mod ids;
+pub mod lfs;
 mod main_branch;
 mod named_paths;
 mod objects;

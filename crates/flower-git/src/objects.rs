@@ -206,6 +206,15 @@ impl Repo {
         Ok(found)
     }
 
+    /// Objects of `commit` that no ref reaches, without files of more than `most` bytes.
+    pub async fn small_unreached(&self, commit: &CommitId, most: u64) -> Result<Objects, GitError> {
+        let limit = format!("--filter=blob:limit={}", most + 1);
+        let args = ["rev-list", "--objects", "--no-object-names", &limit, commit.as_str(), "--not", "--all"];
+        let listed = self.git().args(args).line().await?;
+        let ids: Vec<ObjectId> = listed.lines().map(ObjectId::parse).collect::<Result<_, _>>()?;
+        self.read_objects(&ids).await
+    }
+
     /// The size of the largest object of `commit` that no ref reaches; `None` if there is none. Fails if one of these objects does not
     /// exist.
     pub async fn largest_unreached(&self, commit: &CommitId) -> Result<Option<u64>, GitError> {

@@ -2,6 +2,7 @@
 
 use crate::GitError;
 use crate::command::{DEFAULT_TIMEOUT, Git, in_jail, in_linked, in_main, with_remotes};
+use crate::lfs::Lfs;
 use crate::repository::Repository;
 use std::ffi::OsString;
 use std::path::{Path, PathBuf};
@@ -23,6 +24,7 @@ pub struct Repo {
     operators_settings: bool,
     durable: bool,
     memory: Option<u64>,
+    lfs: Option<Lfs>,
     deadline: Duration,
 }
 
@@ -61,6 +63,7 @@ impl Repo {
             operators_settings: false,
             durable: false,
             memory: None,
+            lfs: None,
             deadline: DEFAULT_TIMEOUT,
         }
     }
@@ -124,6 +127,21 @@ impl Repo {
         self
     }
 
+    /// Converts files of LFS by flower's own filter. Without this they are taken and written as they are.
+    pub fn with_lfs(mut self, lfs: Lfs) -> Repo {
+        self.lfs = Some(lfs);
+        self
+    }
+
+    pub(crate) fn converts_lfs(&self) -> bool {
+        self.lfs.is_some()
+    }
+
+    /// Takes files of LFS as they are.
+    pub(crate) fn without_lfs(&self) -> Repo {
+        Repo { lfs: None, ..self.clone() }
+    }
+
     /// Sets the deadline of each command, which is a minute by default.
     pub fn with_deadline(mut self, deadline: Duration) -> Repo {
         self.deadline = deadline;
@@ -173,6 +191,9 @@ impl Repo {
         }
         if let Some(most) = self.memory {
             git = git.memory(most);
+        }
+        if let Some(lfs) = &self.lfs {
+            git = git.lfs(lfs);
         }
         git
     }

@@ -75,6 +75,16 @@ pub fn load(
             loader.live_worktrees(name)?;
             loader.open_landings(name)?;
         }
+        Command::MoveProject { name, .. } => {
+            loader.projects()?;
+            loader.live_agents(name)?;
+        }
+        Command::RenameProject { name, .. } => {
+            loader.projects()?;
+            loader.live_agents(name)?;
+            loader.live_worktrees(name)?;
+            loader.open_landings(name)?;
+        }
         Command::RequestWorktree(request) => {
             loader.projects()?;
             loader.live_worktrees(&request.project)?;
@@ -282,6 +292,9 @@ impl Loader<'_> {
         for row in self.conn.rows("SELECT name, root FROM projects", &[])? {
             self.world.projects.insert(row.text(0)?, row.text(1)?);
         }
+        for row in self.conn.rows("SELECT name, now FROM former_names", &[])? {
+            self.world.former_names.insert(row.text(0)?, row.text(1)?);
+        }
         Ok(())
     }
 
@@ -328,6 +341,12 @@ impl Loader<'_> {
     fn live_worktrees(&mut self, project: &str) -> Result<(), StoreError> {
         let live = worktrees::live(self.conn, Some(project))?;
         self.world.worktrees.extend(live.into_iter().map(|worktree| (worktree.number, worktree)));
+        Ok(())
+    }
+
+    fn live_agents(&mut self, project: &str) -> Result<(), StoreError> {
+        let live = agents::live(self.conn, Some(project))?;
+        self.world.agents.extend(live.into_iter().map(|agent| (agent.number, agent)));
         Ok(())
     }
 

@@ -156,6 +156,7 @@ pub fn of_project(conn: &mut Conn, project: &str, first: u64, last: u64) -> Resu
 const OF_PROJECT: &str = "(
     brief IN (SELECT brief FROM brief_projects WHERE project = $3)
     OR stream = 'project/' || $3
+    OR stream IN (SELECT 'project/' || name FROM former_names WHERE now = $3)
     OR stream IN (
         SELECT 'worktree/' || CAST(number AS TEXT) FROM worktrees WHERE project = $3
         UNION ALL SELECT 'landing/' || CAST(number AS TEXT) FROM landings WHERE project = $3

@@ -32,6 +32,7 @@ const MIGRATIONS: &[Migration] = &[
     migration!(8, "0008_agents"),
     migration!(9, "0009_review"),
     migration!(10, "0010_approvals"),
+    migration!(11, "0011_moves"),
 ];
 
 /// Increased when the same events give different rows than before; an older database is then refilled at the next

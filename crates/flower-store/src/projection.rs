@@ -9,6 +9,8 @@ use flower_core::event::{
     AgentEvent, BriefEvent, DispatchClaimed, DispatchEvent, LandingEvent, MessageEvent, MessageSent, ProjectEvent,
     ScratchpadEvent, Subject, TokenEvent, TokenIssued,
 };
+use flower_core::project::rename_in;
+use flower_core::review::Remark;
 use flower_core::{
     Agent, Brief, BriefId, Dispatch, Event, Landing, Lease, Main, Permission, Recorded, SpecOrigin, Worktree,
 };
@@ -25,6 +27,7 @@ pub const TABLES: &[&str] = &[
     "links",
     "scratchpads",
     "projects",
+    "former_names",
     "tokens",
     "worktrees",
     "approvals",
@@ -80,6 +83,9 @@ impl Projector {
             StoreError::Corrupt(format!("event {} ({}) cannot be read: {error}", recorded.seq, recorded.kind))
         })?;
         self.evolve(conn, recorded, &event)?;
+        if let Event::ProjectRenamed(renamed) = &event {
+            self.rename_project(conn, &renamed.from, &renamed.to)?;
+        }
         Tables { conn, recorded, index }.update(&event)
     }
 
@@ -105,6 +111,20 @@ impl Projector {
                     u64::from(brief.wants().is_some())
                 ],
             )?;
+        }
+        Ok(())
+    }
+
+    /// Replaces the name of a project in all of its briefs.
+    fn rename_project(&mut self, conn: &mut Conn, from: &str, to: &str) -> Result<(), StoreError> {
+        let rows = conn.rows("SELECT brief FROM brief_projects WHERE project = $1", params![from])?;
+        for row in rows {
+            let number: BriefId = row.id(0)?;
+            self.brief(conn, number)?;
+            if let Some(brief) = self.briefs.get_mut(&number) {
+                brief.rename_project(from, to);
+                self.changed.insert(number);
+            }
         }
         Ok(())
     }
@@ -278,14 +298,19 @@ impl Tables<'_> {
         let at = &self.recorded.at;
         match change {
             ProjectEvent::ProjectRegistered(project) => {
-                let sql = "INSERT INTO projects (name, root, at) VALUES ($1, $2, $3)";
+                let sql = "INSERT INTO projects (name, root, at, folder) VALUES ($1, $2, $3, $1)";
                 self.execute(sql, params![&project.name, &project.root, at])
             }
             ProjectEvent::ProjectRemoved(project) => {
                 self.execute("DELETE FROM projects WHERE name = $1", params![&project.name])?;
+                self.execute("DELETE FROM former_names WHERE now = $1", params![&project.name])?;
                 self.execute("DELETE FROM approvals WHERE project = $1", params![&project.name])?;
                 self.execute("DELETE FROM mains WHERE project = $1", params![&project.name])
             }
+            ProjectEvent::ProjectMoved(moved) => {
+                self.execute("UPDATE projects SET root = $2 WHERE name = $1", params![&moved.name, &moved.root])
+            }
+            ProjectEvent::ProjectRenamed(renamed) => self.rename_project(&renamed.from, &renamed.to),
             ProjectEvent::CommandsApproved(approved) => self.execute(
                 "INSERT INTO approvals (project, sha256, at) VALUES ($1, $2, $3)
                  ON CONFLICT (project, sha256) DO NOTHING",
@@ -299,6 +324,34 @@ impl Tables<'_> {
                 )
             }
         }
+    }
+
+    /// Replaces the name of a project in every row. [`Projector`] does it in briefs.
+    fn rename_project(&mut self, from: &str, to: &str) -> Result<(), StoreError> {
+        self.execute("UPDATE projects SET name = $2 WHERE name = $1", params![from, to])?;
+        self.execute("DELETE FROM former_names WHERE name = $1", params![to])?;
+        self.execute("UPDATE former_names SET now = $2 WHERE now = $1", params![from, to])?;
+        self.execute("INSERT INTO former_names (name, now) VALUES ($1, $2)", params![from, to])?;
+        let both = "DELETE FROM brief_projects WHERE project = $2
+            AND brief IN (SELECT brief FROM brief_projects WHERE project = $1)";
+        self.execute(both, params![from, to])?;
+        for table in ["brief_projects", "approvals", "mains"] {
+            self.execute(&format!("UPDATE {table} SET project = $2 WHERE project = $1"), params![from, to])?;
+        }
+        rename_rows(self.conn, "worktrees", (from, to), |worktree: &mut Worktree| Some(&mut worktree.project))?;
+        rename_rows(self.conn, "landings", (from, to), |landing: &mut Landing| Some(&mut landing.project))?;
+        rename_rows(self.conn, "dispatches", (from, to), |dispatch: &mut Dispatch| dispatch.project.as_mut())?;
+        rename_rows(self.conn, "leases", (from, to), |lease: &mut Lease| Some(&mut lease.project))?;
+        rename_rows(self.conn, "agents", (from, to), |agent: &mut Agent| Some(&mut agent.project))?;
+        let sql = "SELECT message, state FROM remarks WHERE project = $1";
+        for row in self.conn.rows(sql, params![from])? {
+            let mut about: Remark = decode(&row.text(1)?)?;
+            rename_in(&mut about.project, from, to);
+            let state = serde_json::to_string(&about).expect("a remark is plain data");
+            let sql = "UPDATE remarks SET project = $2, state = $3 WHERE message = $1";
+            self.execute(sql, params![row.int(0)?, to, &state])?;
+        }
+        Ok(())
     }
 
     fn token(&mut self, change: TokenEvent<'_>) -> Result<(), StoreError> {
@@ -426,4 +479,27 @@ impl Tables<'_> {
     fn execute(&mut self, sql: &str, params: &[Param<'_>]) -> Result<(), StoreError> {
         self.conn.execute(sql, params).map(|_| ())
     }
+}
+
+/// Replaces the name of a project in the rows of a table that have the state as JSON.
+fn rename_rows<A: serde::Serialize + serde::de::DeserializeOwned>(
+    conn: &mut Conn,
+    table: &str,
+    (from, to): (&str, &str),
+    project: fn(&mut A) -> Option<&mut String>,
+) -> Result<(), StoreError> {
+    for row in conn.rows(&format!("SELECT number, state FROM {table} WHERE project = $1"), params![from])? {
+        let mut known: A = decode(&row.text(1)?)?;
+        if let Some(project) = project(&mut known) {
+            rename_in(project, from, to);
+        }
+        let state = serde_json::to_string(&known).expect("a state is plain data");
+        let sql = format!("UPDATE {table} SET project = $2, state = $3 WHERE number = $1");
+        conn.execute(&sql, params![row.int(0)?, to, &state])?;
+    }
+    Ok(())
+}
+
+fn decode<A: serde::de::DeserializeOwned>(state: &str) -> Result<A, StoreError> {
+    serde_json::from_str(state).map_err(|error| StoreError::Corrupt(format!("a row cannot be read: {error}")))
 }

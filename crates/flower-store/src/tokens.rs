@@ -46,6 +46,13 @@ pub fn by_id(conn: &mut Conn, id: &str) -> Result<Option<Token>, StoreError> {
     conn.row(&format!("{SELECT} WHERE id = $1"), params![id])?.map(|row| decode(&row)).transpose()
 }
 
+/// The agents with a valid token of a dispatch of this brief that is claimed.
+pub fn of_live_runs(conn: &mut Conn, brief: BriefId) -> Result<Vec<String>, StoreError> {
+    let sql = "SELECT t.agent FROM tokens t JOIN dispatches d ON d.number = t.dispatch
+         WHERE d.brief = $1 AND d.stage IN ('claimed', 'executing') AND t.revoked_at IS NULL";
+    conn.rows(sql, params![brief])?.iter().map(|row| row.text(0)).collect()
+}
+
 /// Valid tokens that were made for a dispatch that has ended.
 pub fn of_ended(conn: &mut Conn, limit: u64) -> Result<Vec<String>, StoreError> {
     let sql = "SELECT t.id FROM tokens t JOIN dispatches d ON d.number = t.dispatch

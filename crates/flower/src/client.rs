@@ -2,6 +2,7 @@
 
 use flower_contract::error::{Problem, ProblemEnvelope, ProblemKind};
 use flower_engine::home::Home;
+use flower_engine::lock;
 use http_body_util::{BodyExt, Full};
 use hyper::body::{Bytes, Incoming};
 use hyper::{Method, Request, Response};
@@ -236,13 +237,15 @@ impl Client {
     async fn exchange(&self, request: Request<Full<Bytes>>) -> Result<Response<Incoming>, Failure> {
         match &self.address {
             Address::Socket(home) => {
-                let stream =
-                    connect(&home.socket()).await.map_err(|error| match self.answered.load(Ordering::Relaxed) {
+                let stream = connect(&home.socket()).await.map_err(|error| {
+                    let has_answered = self.answered.load(Ordering::Relaxed);
+                    match has_answered && !was_killed(home, &error) {
                         // A daemon that was stopped between two calls is not started again.
                         true => Failure::Other(self.unreachable(&error)),
                         // The daemon answered when this client was created, and has ended since.
                         false => Failure::Gone(self.unreachable(&error)),
-                    })?;
+                    }
+                })?;
                 self.exchange_over(TokioIo::new(stream), request).await
             }
             Address::Tcp(host) => {
@@ -372,6 +375,11 @@ async fn collect(response: Response<Incoming>) -> Result<Bytes, Failure> {
     body.map(|body| body.to_bytes()).map_err(|error| {
         Failure::Gone(Problem::unreachable(format!("the daemon closed the connection: {error}"), "try again"))
     })
+}
+
+/// Whether no daemon runs although the last one has left its socket: one that was stopped removes it.
+fn was_killed(home: &Home, error: &std::io::Error) -> bool {
+    error.kind() == std::io::ErrorKind::ConnectionRefused && lock::lock_state(&home.lock()) == lock::LockState::Free
 }
 
 /// The value percent-encoded, for one segment of a path or one value of a query.

@@ -227,7 +227,7 @@ pub struct MainView {
     pub alarm: Option<AlarmView>,
     pub frozen: Option<String>,
     pub push: Option<PushView>,
-    /// No checks are configured, so that all that merges lands.
+    /// No checks are configured, so every landing that merges reaches MAIN untested.
     #[serde(default)]
     pub unchecked: bool,
     pub notes: Vec<String>,
@@ -322,7 +322,7 @@ pub struct ProposalView {
     /// The text lies in MAIN's checkout and is not committed.
     #[serde(default)]
     pub uncommitted: bool,
-    /// Whether the text has a check. Without one, whatever lands reaches MAIN untested.
+    /// Whether the text has a check. Without one, every landing reaches MAIN untested.
     #[serde(default)]
     pub has_checks: bool,
     /// Programs that the commands start and that are not installed.

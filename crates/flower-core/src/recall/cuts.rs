@@ -1,7 +1,7 @@
 //! The parts that were left out, in words, and how to read them.
 
 use super::quote::grouped;
-use super::{Cut, Recall};
+use super::{Calls, Cut, Recall};
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Kind {
@@ -11,6 +11,7 @@ pub(super) enum Kind {
     Changes,
     Questions,
     Decisions,
+    Checks,
     Needs,
     Leases,
     Texts,
@@ -22,13 +23,14 @@ pub(super) enum Kind {
 }
 
 impl Kind {
-    pub const ALL: [Kind; 14] = [
+    pub const ALL: [Kind; 15] = [
         Kind::Head,
         Kind::Evidence,
         Kind::Spec,
         Kind::Changes,
         Kind::Questions,
         Kind::Decisions,
+        Kind::Checks,
         Kind::Needs,
         Kind::Leases,
         Kind::Texts,
@@ -48,6 +50,7 @@ impl Kind {
             Kind::Changes | Kind::Diffs => input.changes.len(),
             Kind::Questions => input.questions.iter().filter(|question| question.answer.is_none()).count(),
             Kind::Decisions => input.questions.iter().filter(|question| question.answer.is_some()).count(),
+            Kind::Checks => input.checks.len(),
             Kind::Needs => input.needs.len(),
             Kind::Leases => input.leases.len(),
             Kind::Texts => 2 * input.changes.len() + 2 * input.questions.len() + input.trace.len(),
@@ -67,18 +70,24 @@ impl Kind {
         let older = if left < self.total(input) { OLDER } else { "" };
         let part = || format!("{} of {} bytes", grouped(left), grouped(self.total(input)));
         let (what, how) = match self {
-            Kind::Head => ("parts of the head".to_owned(), "`recall_brief` with a larger `budget`".to_owned()),
+            Kind::Head => ("parts of the head".to_owned(), input.calls.recall_more(number)),
             Kind::Evidence => {
                 let dispatch = input.run.as_ref().map(|run| run.dispatch).unwrap_or_default();
                 (format!("the rest of the evidence ({})", part()), format!("`flower dispatch show {dispatch}`"))
             }
             Kind::Spec => (
                 format!("the rest of the spec ({})", part()),
-                format!("`recall_brief` with a larger `budget`, or the resource `flower://brief/{number}`"),
+                match input.calls {
+                    Calls::Tools => {
+                        format!("{}, or the resource `flower://brief/{number}`", input.calls.recall_more(number))
+                    }
+                    Calls::Shell => format!("{}, or {}", input.calls.recall_more(number), show()),
+                },
             ),
             Kind::Changes => (count(left, &format!("{older}spec change"), ""), trace()),
             Kind::Questions => (count(left, "open question", ""), trace()),
             Kind::Decisions => (count(left, &format!("{older}decision"), ""), trace()),
+            Kind::Checks => (count(left, "check", ""), "`flower project`".to_owned()),
             Kind::Needs => (count(left, "brief", " that it needs"), show()),
             Kind::Leases => (count(left, "lease", ""), "`flower lease`".to_owned()),
             Kind::Texts => (format!("the end of {}", count(left, "long text", "")), trace()),
@@ -108,7 +117,6 @@ pub(super) fn most(input: &Recall) -> usize {
 }
 
 pub(super) const HEADING: &str = "## Left out\n\n";
-const MORE: &str = "`recall_brief` with a larger `budget` has more.\n";
 /// Bytes of the short form, which is used if there is no room for one line per part.
 pub(super) const COMPACT_BYTES: usize = 300;
 
@@ -117,18 +125,19 @@ pub(super) fn line(cut: &Cut) -> String {
 }
 
 /// All parts in one sentence; the last ones may be omitted.
-pub(super) fn compact(cuts: &[Cut]) -> String {
+pub(super) fn compact(input: &Recall, cuts: &[Cut]) -> String {
+    let more = format!("{} has more.\n", input.calls.recall_more(input.brief.number));
     let mut text = HEADING.to_owned();
     for (n, cut) in cuts.iter().enumerate() {
         let comma = if n == 0 { "" } else { ", " };
-        if text.len() + comma.len() + cut.what.len() + ", and more; ".len() + MORE.len() > COMPACT_BYTES {
+        if text.len() + comma.len() + cut.what.len() + ", and more; ".len() + more.len() > COMPACT_BYTES {
             text.push_str(", and more");
             break;
         }
         text.push_str(comma);
         text.push_str(&cut.what);
     }
-    format!("{text}; {MORE}")
+    format!("{text}; {more}")
 }
 
 fn evidence(input: &Recall) -> Option<&str> {

@@ -5,7 +5,7 @@ use super::cuts::{self, Kind};
 use super::head::{LEVELS, Level, head, is_shortened};
 use super::page::{Item, Page, Section, quoted};
 use super::quote::{NAME_BYTES, inline, inlines, origin};
-use super::{Change, Cut, Happening, Held, Linked, Neighbour, Participant, Question, Recall, Spec, Written};
+use super::{Change, Check, Cut, Happening, Held, Linked, Neighbour, Participant, Question, Recall, Spec, Written};
 
 /// From this many bytes on, each part that is left out is listed on its own line.
 const DETAILED_FROM: usize = 4_500;
@@ -67,6 +67,8 @@ impl Filling<'_> {
         let events = self.trace(0, NEW_EVENTS);
         let decided = || input.questions.iter().filter(|question| question.answer.is_some());
         let decisions = self.questions(decided(), NEW_DECISIONS);
+        let checks = self.page.list(Section::Checks, input.checks.iter(), |_, one| Some(check(one).into()));
+        self.settle(Kind::Checks, checks);
 
         self.page.room += held;
         self.end_spec();
@@ -162,7 +164,10 @@ impl Filling<'_> {
 
 fn spec_label(spec: &Spec) -> String {
     let accepted = match spec.accepted {
-        Some(version) if version == spec.version => "accepted".to_owned(),
+        Some(version) if version == spec.version && spec.newest == version => "accepted: your task".to_owned(),
+        Some(version) if version == spec.version => {
+            format!("accepted: your task (version {} is only proposed)", spec.newest)
+        }
         Some(version) => format!("not accepted yet (version {version} is)"),
         None => "not accepted yet".to_owned(),
     };
@@ -195,7 +200,7 @@ fn question(question: &Question, most: usize) -> Option<Item> {
 }
 
 fn happening(event: &Happening, most: usize) -> Option<Item> {
-    let kind = inline(&event.kind, NAME_BYTES);
+    let kind = inline(&event.kind.replace('_', " "), NAME_BYTES);
     item(&format!("Event {}, {kind}, by {}", event.seq, origin(&event.origin)), &event.text, most)
 }
 
@@ -214,6 +219,16 @@ fn dependent(other: &Neighbour) -> String {
     format!("- Brief {} {title}, which is `{}`, needs this one.\n", other.number, other.status)
 }
 
+fn check(check: &Check) -> String {
+    let [name, command] =
+        [(&check.name, NAME_BYTES), (&check.command, TITLE_BYTES)].map(|(raw, most)| inline(raw, most));
+    let only = match check.paths.as_slice() {
+        [] => String::new(),
+        paths => format!(", if {} changes", inlines(paths, TITLE_BYTES)),
+    };
+    format!("- {name}: {command}{only}\n")
+}
+
 fn lease(held: &Held) -> String {
     let [holder, worktree] = [&held.holder, &held.worktree].map(|name| inline(name, NAME_BYTES));
     let minutes = if held.minutes_left == 1 { "minute" } else { "minutes" };
@@ -224,7 +239,7 @@ fn lease(held: &Held) -> String {
 fn person(participant: &Participant) -> String {
     let worktree = participant.worktree.as_ref().map(|name| format!(", in {}", inline(name, NAME_BYTES)));
     let name = inline(&participant.name, NAME_BYTES);
-    format!("- {} {name}, as `{}`{}.\n", participant.sort, participant.role, worktree.unwrap_or_default())
+    format!("- agent {name}{}.\n", worktree.unwrap_or_default())
 }
 
 fn link(linked: &Linked) -> String {

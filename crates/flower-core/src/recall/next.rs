@@ -24,16 +24,17 @@ pub(super) fn steps(input: &Recall, width: usize) -> Vec<Step> {
     let mut steps = Steps::default();
     if input.unread > 0 {
         let messages = if input.unread == 1 { "message waits" } else { "messages wait" };
-        steps.add(format!("{} {messages} for you: `check_inbox`.", input.unread));
+        steps.add(format!("{} {messages} for you: {}.", input.unread, input.calls.inbox()));
     }
     match (input.brief.status, live) {
         (Status::Cancelled, Some(run)) => {
             steps.vital(format!("Brief {number} is `cancelled`: stop, and commit what is worth keeping."));
-            steps.vital(hand_back(run, width));
+            steps.vital(hand_back(input, run, width));
         }
         (status, _) if status.is_closed() => steps.vital(format!(
             "Brief {number} is `{status}`: there is nothing to do. What is still missing belongs into a new brief: \
-             `create_brief` with `title` and `spec`."
+             {}.",
+            input.calls.create_brief()
         )),
         (Status::Parked, _) => steps.vital(format!(
             "Brief {number} is `parked`: commit what you have, and stop until the operator takes it up again."
@@ -62,10 +63,7 @@ fn waiting(steps: &mut Steps, input: &Recall) {
     let number = input.brief.number;
     match input.run.as_ref().map(|run| (run.state, run.dispatch)) {
         Some((RunState::Requested, dispatch)) => {
-            return steps.vital(format!(
-                "Dispatch {dispatch} waits for a claim: `start_work` with `dispatch` {dispatch} answers with the \
-                 fence and the worktree."
-            ));
+            return steps.vital(format!("Dispatch {dispatch} waits for a claim: {}.", input.calls.start(dispatch)));
         }
         Some((RunState::HandedBack, dispatch)) => {
             return steps.vital(format!(
@@ -80,22 +78,24 @@ fn waiting(steps: &mut Steps, input: &Recall) {
             steps.vital("Its result is in review: there is nothing to do until it lands, is accepted or comes back.");
         }
         (Status::Draft, None, _) => steps.vital(format!(
-            "There is no plan yet: `propose_plan` with `brief` {number} and `markdown`. The operator asks for one with \
-             `flower dispatch {number} --kind design`."
+            "There is no plan yet: {}. The operator asks for one with `flower dispatch {number} --kind design`.",
+            input.calls.propose_plan(number)
         )),
         (Status::Draft, Some(spec), _) => {
             steps.vital("The plan waits until it is accepted; nothing is built before.");
-            steps.add(format!(
-                "What you know better: `refine_spec` with `brief` {number}, `base` {}, `markdown` and `why`.",
-                spec.version
-            ));
+            steps.add(format!("What you know better: {}.", input.calls.refine(number, spec.newest)));
         }
         (_, _, Some(needed)) => steps.vital(format!(
-            "It needs brief {}, which is `{}`: nothing is built before that is in MAIN. `list_briefs` finds what is ready.",
-            needed.number, needed.status
+            "It needs brief {}, which is `{}`: nothing is built before that is in MAIN. {} finds what is ready.",
+            needed.number,
+            needed.status,
+            input.calls.find_ready()
         )),
         _ if input.brief.kind == BriefKind::Epic => {
-            steps.vital("An epic is built through its children: `list_briefs` finds one that is ready.");
+            steps.vital(format!(
+                "An epic is built through its children: {} finds one that is ready.",
+                input.calls.find_ready()
+            ));
         }
         _ => steps.vital(format!(
             "No agent works on it now. The operator gives it to an agent with `flower dispatch {number}`; the packet says how to \
@@ -108,8 +108,11 @@ fn waiting(steps: &mut Steps, input: &Recall) {
 fn working(steps: &mut Steps, input: &Recall, run: &Run, width: usize) {
     let number = input.brief.number;
     if let Some((from, to)) = input.moved() {
-        let accepted = input.spec.as_ref().is_some_and(|spec| spec.accepted == Some(to));
-        let holds = if accepted { "" } else { " It is not accepted yet, so the accepted one holds." };
+        let holds = match input.spec.as_ref() {
+            Some(spec) if spec.accepted == Some(to) => "",
+            Some(spec) if spec.version != to => " The newest one is not accepted, so the accepted one below holds.",
+            _ => " It is not accepted yet.",
+        };
         steps.vital(format!(
             "The spec moved from version {from} to {to} since this run was dispatched: read what changed before you go \
              on.{holds}"
@@ -121,19 +124,27 @@ fn working(steps: &mut Steps, input: &Recall, run: &Run, width: usize) {
     }
     if let Some(question) = own_question(input, run) {
         steps.add(format!(
-            "Your question {question} is open: go on with what does not depend on it, or wait; `check_inbox` has the answer."
+            "Your question {question} is open: go on with what does not depend on it; {} has the answer.",
+            input.calls.inbox()
         ));
     }
     work(steps, input, run, width);
     steps.add(format!(
-        "What only the operator can decide: `add_note` with `brief` {number}, `kind` `question` and `text`; then go on with \
-         something else."
+        "What only the operator can decide: {}; then go on with what does not depend on it.",
+        input.calls.ask(number)
     ));
     if let Some(main) = input.main.as_ref().filter(|main| main.state != "stable") {
         let state = inline(&main.state, width.min(24));
         steps.add(format!("MAIN is {state}: go on; what you hand back lands once MAIN is stable."));
     }
-    steps.vital(hand_back(run, width));
+    if matches!(run.kind, DispatchKind::Build | DispatchKind::Fix) {
+        let checks = if input.checks.is_empty() { "" } else { " and runs the checks" };
+        steps.add(format!(
+            "When it is committed: {} merges it with MAIN{checks}, as the landing will.",
+            input.calls.check_work()
+        ));
+    }
+    steps.vital(hand_back(input, run, width));
 }
 
 /// Steps of the work itself, by kind of dispatch.
@@ -147,38 +158,33 @@ fn work(steps: &mut Steps, input: &Recall, run: &Run, width: usize) {
         DispatchKind::Design => {
             steps.add("Read the code and what is said below; change no files.");
             steps.vital(match &input.spec {
-                Some(spec) if input.brief.status != Status::Draft => format!(
-                    "Refine the plan: `refine_spec` with `brief` {number}, `base` {}, `markdown` and `why`.",
-                    spec.version
-                ),
-                _ => format!("Write the plan: `propose_plan` with `brief` {number} and `markdown`."),
+                Some(spec) if input.brief.status != Status::Draft => {
+                    format!("Refine the plan: {}.", input.calls.refine(number, spec.newest))
+                }
+                _ => format!("Write the plan: {}.", input.calls.propose_plan(number)),
             });
         }
         DispatchKind::Build | DispatchKind::Fix => {
-            steps.add("Reserve what you will edit: `reserve_paths` with `patterns`, such as `[\"src/\", \"docs/*.md\"]`.");
+            if !input.is_alone() {
+                steps.add(format!("Reserve what you will edit: {}.", input.calls.reserve()));
+            }
             steps.add(format!("Do what the spec says in {place}, and commit there in small steps."));
         }
         DispatchKind::Review => steps.add(format!(
-            "Read what {place} changes against MAIN; change no files. Each finding: `add_note` with `brief` {number}, `kind` \
-             `comment` and `text`."
+            "Read what {place} changes against MAIN; change no files. Each finding: {}.",
+            input.calls.comment(number)
         )),
-        DispatchKind::Research => steps.add(format!(
-            "Find out what the spec asks for. Keep what you learn: `write_scratchpad` with `brief` {number} and `text`."
-        )),
-        DispatchKind::Ops => steps.add(format!(
-            "Do what the spec says, and write each step down: `add_note` with `brief` {number}, `kind` `note` and `text`."
-        )),
+        DispatchKind::Research => steps
+            .add(format!("Find out what the spec asks for. Keep what you learn: {}.", input.calls.scratchpad(number))),
+        DispatchKind::Ops => {
+            steps.add(format!("Do what the spec says, and write each step down: {}.", input.calls.note(number)))
+        }
     }
 }
 
-fn hand_back(run: &Run, width: usize) -> String {
+fn hand_back(input: &Recall, run: &Run, width: usize) -> String {
     let holder = run.holder.as_ref().map(|holder| format!(" Only {}, who holds it, does that.", inline(holder, width)));
-    format!(
-        "When it is done: `hand_back` with `dispatch` {}, `fence` {} and `summary`.{}",
-        run.dispatch,
-        run.fence,
-        holder.unwrap_or_default()
-    )
+    format!("When it is done: {}.{}", input.calls.hand_back(run), holder.unwrap_or_default())
 }
 
 fn own_question(input: &Recall, run: &Run) -> Option<u64> {

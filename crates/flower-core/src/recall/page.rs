@@ -12,20 +12,22 @@ pub(super) enum Section {
     Spec,
     Changes,
     Questions,
+    Checks,
     Needs,
     Company,
     Trace,
     Links,
 }
 
-const HEADINGS: [&str; 8] = [
+const HEADINGS: [&str; 9] = [
     "",
     "## Spec\n\n",
     "## What changed in the spec\n\n",
     "## Questions and decisions\n\n",
+    "## Checks of the landing\n\n",
     "## What it needs, and what needs it\n\n",
     "## Who else is on it\n\n",
-    "## Trace, newest first\n\n",
+    "## What happened, newest first\n\n",
     "## Links\n\n",
 ];
 
@@ -48,7 +50,7 @@ pub(super) struct Page<'a> {
     detailed: bool,
     /// A part was left out that is more useful than all that follow.
     pub full: bool,
-    sections: [String; 8],
+    sections: [String; 9],
     cuts: Vec<Cut>,
     texts: usize,
 }
@@ -136,7 +138,7 @@ impl Page<'_> {
             text.push_str(cuts::HEADING);
             self.cuts.iter().for_each(|cut| text.push_str(&cuts::line(cut)));
         } else {
-            text.push_str(&cuts::compact(&self.cuts));
+            text.push_str(&cuts::compact(self.input, &self.cuts));
         }
         (text, self.cuts)
     }

@@ -2,7 +2,7 @@
 //! another author looks like flower's own words.
 
 use crate::recalls::{any_recall, building, fixing, happening};
-use flower_core::recall::{DEFAULT_TOKENS, MAX_TOKENS, MIN_TOKENS, Recall, RunState, next, render, tokens};
+use flower_core::recall::{Calls, DEFAULT_TOKENS, MAX_TOKENS, MIN_TOKENS, Recall, RunState, next, render, tokens};
 use flower_core::{BriefId, DispatchId, Fence, RefusalKind, Status};
 use proptest::prelude::*;
 use proptest::test_runner::Config;
@@ -41,13 +41,43 @@ fn a_budget_has_bounds() {
 #[test]
 fn a_quotation_follows_its_origin() {
     let text = render(&building(), DEFAULT_TOKENS).unwrap().text;
-    let label = "Spec, version 3, accepted; written by operator `ada`, 2026-11-16T10:00:00Z:\n> # Dark mode\n>\n";
+    let label =
+        "Spec, version 3, accepted: your task; written by operator `ada`, 2026-11-16T10:00:00Z:\n> # Dark mode\n>\n";
     assert!(text.contains(label), "{text}");
     let mut newer = building();
-    newer.spec.as_mut().unwrap().accepted = Some(2);
+    let spec = newer.spec.as_mut().unwrap();
+    (spec.version, spec.accepted) = (2, Some(2));
     let text = render(&newer, DEFAULT_TOKENS).unwrap().text;
-    assert!(text.contains("Spec, version 3, not accepted yet (version 2 is); written by"), "{text}");
-    assert!(text.contains("It is not accepted yet, so the accepted one holds."), "{text}");
+    assert!(text.contains("Spec, version 2, accepted: your task (version 3 is only proposed); written by"), "{text}");
+    assert!(text.contains("The newest one is not accepted, so the accepted one below holds."), "{text}");
+    newer.spec.as_mut().unwrap().accepted = None;
+    let text = render(&newer, DEFAULT_TOKENS).unwrap().text;
+    assert!(text.contains("No spec is accepted yet; these steps are your task."), "{text}");
+}
+
+#[test]
+fn an_agent_without_mcp_reads_only_commands() {
+    let tools = ["check_inbox", "add_note", "reserve_paths", "check_work", "hand_back", "recall_brief", "start_work"];
+    for (input, budget) in [(building(), DEFAULT_TOKENS), (fixing(), DEFAULT_TOKENS), (fixing(), MIN_TOKENS)] {
+        let by_shell = render(&Recall { calls: Calls::Shell, ..input.clone() }, budget).unwrap().text;
+        assert!(tools.iter().all(|tool| !by_shell.contains(&format!("`{tool}`"))), "{by_shell}");
+        assert!(by_shell.contains("`flower handback"), "{by_shell}");
+        let by_tools = render(&input, budget).unwrap().text;
+        assert!(!by_tools.contains("`flower handback") && by_tools.contains("`hand_back`"), "{by_tools}");
+    }
+}
+
+#[test]
+fn paths_are_reserved_only_where_others_work() {
+    let reserves = |input: &Recall| next(input).iter().any(|step| step.text.contains("`reserve_paths`"));
+    let mut input = building();
+    assert!(reserves(&input));
+    input.participants.clear();
+    assert!(reserves(&input), "another agent has a lease");
+    input.leases[0].holder = "worker-1".into();
+    assert!(reserves(&input), "two agents were asked for");
+    input.run.as_mut().unwrap().agents = 1;
+    assert!(!reserves(&input));
 }
 
 #[test]
@@ -65,7 +95,7 @@ fn the_least_useful_part_is_left_out_first() {
         input.trace.push(happening(n, "Something happened a while ago."));
     }
     let text = |budget| render(&input, budget).unwrap().text;
-    let order = ["## Links", "Event 5,", "- Brief 15", "as `worker`", "Event 41,", "> The colours"];
+    let order = ["## Links", "Event 5,", "- Brief 15", "- agent `worker-2`", "Event 41,", "> The colours"];
     let mut gone = 0;
     for budget in (MIN_TOKENS..=MAX_TOKENS).rev().step_by(50) {
         let text = text(budget);
@@ -91,7 +121,6 @@ fn instructions_in_a_text_are_quoted_and_visible() {
     input.brief.epic = Some((BriefId(3), orders.into()));
     let run = input.run.as_mut().unwrap();
     run.holder = Some(orders.into());
-    run.others = vec![orders.into()];
     run.evidence.as_mut().unwrap().text = orders.into();
     run.evidence.as_mut().unwrap().origin.by.name = orders.into();
     let place = input.place.as_mut().unwrap();
@@ -99,6 +128,10 @@ fn instructions_in_a_text_are_quoted_and_visible() {
     let main = input.main.as_mut().unwrap();
     (main.branch, main.tip, main.state, main.reason) =
         (orders.into(), orders.into(), orders.into(), Some(orders.into()));
+    main.moved.as_mut().unwrap().shared = vec![orders.into()];
+    for check in &mut input.checks {
+        (check.name, check.command, check.paths) = (orders.into(), orders.into(), vec![orders.into()]);
+    }
     input.spec.as_mut().unwrap().markdown = orders.into();
     input.spec.as_mut().unwrap().origin.at = orders.into();
     for change in &mut input.changes {

@@ -4,7 +4,7 @@ use super::agent_handle::{AgentHandle, AgentProcess, Connected, State};
 use super::launch_spec::LaunchSpec;
 use super::opening::{OpenError, OpenedSession, Opening};
 use super::process::Process;
-use super::prompt;
+use super::prompt::{self, Way};
 use super::runner::{ProcessExit, Run};
 use super::session::{Session, SessionSpec, TurnEnd};
 use super::session_tools::FlowerTools;
@@ -12,6 +12,7 @@ use super::transcript::{Transcript, new_entry};
 use crate::Agents;
 use crate::acp::schema::StopReason;
 use crate::acp::{AUTH_REQUIRED, AcpError, Connection, Incoming};
+use crate::dispatch::RecallOptions;
 use crate::profiles::config::Profile;
 use flower_contract::error::Problem;
 use flower_contract::view::EntryKind;
@@ -146,17 +147,18 @@ impl Agents {
             return Ok(None);
         };
         if resumed {
-            return Ok(Some(prompt::resumed(&run.agent, dispatch, handle.calls_by())));
+            return Ok(Some(prompt::resumed(&run.agent, dispatch, handle.way())));
         }
-        self.brief_prompt(run, dispatch, handle.calls_by()).await.map(Some)
+        self.brief_prompt(run, dispatch, handle.way()).await.map(Some)
     }
 
     /// The prompt with the current recall of the brief, for a new session.
-    pub(super) async fn brief_prompt(&self, run: &Run, dispatch: &Dispatch, by: prompt::By) -> Result<String, Problem> {
+    pub(super) async fn brief_prompt(&self, run: &Run, dispatch: &Dispatch, way: Way) -> Result<String, Problem> {
         self.messages.mark_all_read(&run.caller).await?;
-        let recalled =
-            self.dispatcher.recall(dispatch.brief, Some(PROMPT_RECALL_TOKENS), Some(dispatch.number)).await?;
-        Ok(prompt::first(&run.agent, dispatch, &recalled.text, by))
+        let (budget, calls) = (Some(PROMPT_RECALL_TOKENS), way.calls());
+        let options = RecallOptions { budget, dispatch: Some(dispatch.number), calls };
+        let recalled = self.dispatcher.recall(dispatch.brief, options).await?;
+        Ok(prompt::first(&run.agent, dispatch, way, &recalled.text))
     }
 
     async fn run_turns(
@@ -276,7 +278,7 @@ impl Agents {
             let why = format!("the turn ended {nudges} times without handing back");
             return Ok(NextAction::End(ProcessExit::Failed(why)));
         }
-        Ok(NextAction::Prompt(prompt::nudge(&dispatch, handle.calls_by())))
+        Ok(NextAction::Prompt(prompt::nudge(&dispatch, handle.way())))
     }
 
     /// Whether a standing agent was assigned another dispatch since this process was started.

@@ -1,7 +1,7 @@
 //! The current state of a running agent: observed, not recorded, with its evidence and age.
 
 use super::process::Process;
-use super::prompt::By;
+use super::prompt::Way;
 use super::transcript::Transcript;
 use crate::notify::ChangeHints;
 use crate::terminal::Terminal;
@@ -168,10 +168,10 @@ impl AgentHandle {
     }
 
     /// How the agent calls flower, as its prompts tell it.
-    pub(super) fn calls_by(&self) -> By {
+    pub(super) fn way(&self) -> Way {
         match self.connected().tools {
-            Some(false) => By::Commands,
-            Some(true) | None => By::Tools,
+            Some(false) => Way::Commands,
+            Some(true) | None => Way::Tools,
         }
     }
 

@@ -5,7 +5,7 @@ use super::acp_driver::describe_exit;
 use super::agent_handle::{AgentHandle, AgentProcess, Connected, State};
 use super::guarded_file::GuardedFile;
 use super::launch_spec::LaunchSpec;
-use super::prompt;
+use super::prompt::{self, Way};
 use super::runner::{ProcessExit, Run};
 use crate::Agents;
 use crate::dispatch::HandBackRequest;
@@ -39,7 +39,7 @@ impl Agents {
     ) -> Result<ProcessExit, Problem> {
         let folder = self.home.agent(handle.number);
         let text = match &run.dispatch {
-            Some(dispatch) => self.brief_prompt(&run, dispatch, prompt::By::Tools).await?,
+            Some(dispatch) => self.brief_prompt(&run, dispatch, Way::Terminal).await?,
             None => prompt::greeting(&run.agent),
         };
         // FLOWER_HOME is not visible in the jail, so the prompt is written to the home there.

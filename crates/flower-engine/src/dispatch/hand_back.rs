@@ -1,11 +1,13 @@
 //! Hands a dispatch back. Requires that everything is committed and merges with MAIN, and refuses at once otherwise.
 
-use super::late_answer;
+use super::{Reservation, late_answer};
 use crate::Dispatcher;
 use crate::merge_queue::{LandOptions, conflicts_with};
+use crate::notify::ChangeHints;
 use crate::projects::ProjectChoice;
 use crate::settings::Queue;
 use crate::worktrees::landed::LandedBefore;
+use crate::worktrees::lfs;
 use crate::worktrees::observe::uncommitted;
 use flower_contract::error::{Problem, ProblemKind};
 use flower_contract::view::HandBackView;
@@ -47,6 +49,7 @@ impl Dispatcher {
         let counts = is_holder && request.fence == dispatch.fence && dispatch.is_open() && !request.failed;
         let work =
             if changes_code && counts { self.require_finished_work(&dispatch).await? } else { FinishedWork::default() };
+        let handing_back = Reservation::first(&self.handing_back, &[number]);
         let fence = request.fence;
         let handed = HandBack {
             fence,
@@ -74,6 +77,9 @@ impl Dispatcher {
         } else if changes_code && !request.failed {
             notes.push("no commit of its own was found; accepted, the brief is done".to_owned());
         }
+        // If nothing was queued, no further event tells the page that the result now waits.
+        drop(handing_back);
+        self.hints.publish(ChangeHints::INBOX);
         Ok(HandBackView { dispatch: self.show(number).await?, landing: landing.map(u64::from), notes })
     }
 
@@ -109,6 +115,21 @@ impl Dispatcher {
                 ProblemKind::Conflict,
                 format!("it does not merge with MAIN as it stands: {}", listed(&conflicts)),
                 format!("`git merge origin/{}`, resolve, commit, then hand back again", main.branch),
+            ));
+        }
+        let repo = place.repo();
+        let base = repo.merge_base(&main_tip, &tip).await?;
+        let changes = repo.diff_trees(base.as_ref().unwrap_or(&main_tip), &tip).await?;
+        let raw = lfs::raw_files(&repo, &repo.tree_of(&tip).await?, &changes).await?;
+        if !raw.is_empty() {
+            let raw: Vec<String> = raw.iter().map(|path| path.to_string_lossy().into_owned()).collect();
+            return Err(Problem::new(
+                ProblemKind::Refused,
+                format!(
+                    "these files belong into LFS by .gitattributes, but they are committed as they are: {}",
+                    listed(&raw)
+                ),
+                format!("{}, then hand back again", lfs::way_out()),
             ));
         }
         let known: Vec<&CommitId> = std::iter::once(&main_tip).chain(landed.iter().map(LandedBefore::commit)).collect();

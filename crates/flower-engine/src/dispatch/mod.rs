@@ -9,11 +9,13 @@ mod recall;
 
 pub use claim::ClaimOptions;
 pub use hand_back::HandBackRequest;
+pub use recall::RecallOptions;
 
 use super::projects::ProjectChoice;
 use crate::Setup;
 use crate::clock::BootClock;
 use crate::home::Home;
+use crate::notify::ChangeHints;
 use crate::worktrees::observe::is_claimed;
 use crate::{Access, MergeQueue, Profiles, Projects, Worktrees};
 use flower_contract::error::{Problem, ProblemKind};
@@ -31,6 +33,7 @@ use std::time::Instant;
 
 pub struct Dispatcher {
     store: Store,
+    hints: ChangeHints,
     home: Home,
     clock: BootClock,
     url: String,
@@ -45,6 +48,10 @@ pub struct Dispatcher {
     offered: Mutex<HashSet<DispatchId>>,
     /// Dispatches whose worktrees are being made.
     preparing: Mutex<HashSet<DispatchId>>,
+    /// Dispatches whose results are about to be in the merge queue.
+    handing_back: Mutex<HashSet<DispatchId>>,
+    /// By project: how its branches compared with MAIN.
+    compared: Mutex<HashMap<String, Vec<recall::Compared>>>,
     /// By token: when its next heartbeat is stored.
     heartbeat_due: Mutex<HashMap<String, Instant>>,
 }
@@ -88,6 +95,7 @@ impl Dispatcher {
     ) -> Dispatcher {
         Dispatcher {
             store: setup.store.clone(),
+            hints: setup.hints.clone(),
             home: setup.home.clone(),
             clock: setup.clock.clone(),
             url: setup.url.clone(),
@@ -99,8 +107,15 @@ impl Dispatcher {
             retry_at: Mutex::default(),
             offered: Mutex::default(),
             preparing: Mutex::default(),
+            handing_back: Mutex::default(),
+            compared: Mutex::default(),
             heartbeat_due: Mutex::default(),
         }
+    }
+
+    /// Whether a result is handed back, but its landing is not queued yet. Then it does not wait for the operator.
+    pub(crate) fn is_handing_back(&self, number: DispatchId) -> bool {
+        self.handing_back.lock().expect("no panic while held").contains(&number)
     }
 
     pub async fn request(&self, caller: &Caller, request: dispatch::Request) -> Result<DispatchView, Problem> {

@@ -4,13 +4,17 @@ use crate::Dispatcher;
 use crate::briefs::{require, unified};
 use flower_contract::error::Problem;
 use flower_contract::view::RecallView;
+use flower_core::pattern::Pattern;
+use flower_core::readiness::DispatchKind;
 use flower_core::recall::{
-    self, About, Change, Happening, Held, Linked, MainNow, Neighbour, Origin, Participant, Place, Question, Recall,
-    Run, Spec, Written,
+    self, About, Calls, Change, Check, Happening, Held, Linked, MainNow, Moved, Neighbour, Origin, Participant, Place,
+    Question, Recall, Run, Spec, Written,
 };
 use flower_core::{Actor, BootTime, Brief, BriefId, Dispatch, DispatchId, Recorded, worktree};
+use flower_git::{CommitId, RefName, Repo};
 use flower_store::log::{self, Edge, Of};
-use flower_store::{Conn, StoreError, briefs, dispatches, landings, worktrees};
+use flower_store::{Conn, StoreError, briefs, dispatches, landings, tokens, worktrees};
+use std::collections::HashSet;
 
 /// The newest events of a brief that are read.
 const MAX_EVENTS_READ: u64 = 120;
@@ -22,26 +26,114 @@ const MAX_DIFFED_BYTES: usize = 128 * 1024;
 /// Entries of each list.
 const MAX_ITEMS: usize = 50;
 
+/// Results of comparisons with MAIN that are kept; all are dropped when there are more.
+const MAX_COMPARED: usize = 500;
+
+/// Which text of a brief is wanted.
+#[derive(Clone, Copy, Debug, Default)]
+pub struct RecallOptions {
+    /// The limit in tokens.
+    pub budget: Option<u64>,
+    /// The newest dispatch by default.
+    pub dispatch: Option<DispatchId>,
+    pub calls: Calls,
+}
+
+/// How far MAIN had moved when a branch and MAIN were last compared.
+#[derive(Clone, Debug)]
+pub(super) struct Compared {
+    branch: CommitId,
+    main: CommitId,
+    commits: u64,
+    /// The paths that MAIN changed since the branch left it, and those that the branch changed.
+    theirs: Vec<String>,
+    ours: HashSet<String>,
+}
+
 impl Dispatcher {
-    /// The text of `recall_brief`, within a budget of tokens, for the given dispatch or the newest one.
-    pub async fn recall(
-        &self,
-        brief: BriefId,
-        budget: Option<u64>,
-        dispatch: Option<DispatchId>,
-    ) -> Result<RecallView, Problem> {
+    /// The text of `recall_brief`.
+    pub async fn recall(&self, brief: BriefId, options: RecallOptions) -> Result<RecallView, Problem> {
         let moment = self.clock.moment();
-        let trees = self.home.worktrees();
-        let budget = budget.unwrap_or(recall::DEFAULT_TOKENS);
-        let recalled = self.store.read(move |conn| {
-            let mut input = gather(conn, brief, dispatch, &moment)?;
-            if let (Some(place), Some(project)) = (&mut input.place, input.brief.projects.first()) {
-                place.path = trees.join(project).join(&place.worktree).to_string_lossy().into_owned();
+        let home = self.home.clone();
+        let budget = options.budget.unwrap_or(recall::DEFAULT_TOKENS);
+        let read = self.store.read(move |conn| gather(conn, brief, options.dispatch, &moment));
+        let (mut input, project) = read.await?;
+        input.calls = options.calls;
+        if let Some(project) = &project {
+            if let Some(place) = &mut input.place {
+                place.path =
+                    home.in_project(home.worktrees(), project).join(&place.worktree).to_string_lossy().into_owned();
             }
-            Ok(recall::render(&input, budget)?)
-        });
-        let recalled = recalled.await?;
+            if let Some(tip) = input.main.as_ref().map(|main| main.tip.clone()) {
+                input.checks = self.checks(project, &tip).await;
+            }
+            let moved = self.moved(project, &input).await.unwrap_or_else(|problem| {
+                tracing::debug!("brief {brief}: its branch cannot be compared with MAIN: {}", problem.message);
+                None
+            });
+            if let Some(main) = &mut input.main {
+                main.moved = moved;
+            }
+        }
+        let recalled = recall::render(&input, budget)?;
         Ok(RecallView { brief: brief.0, text: recalled.text, tokens: recalled.tokens, budget })
+    }
+
+    /// The checks of a landing, as MAIN has them.
+    async fn checks(&self, project: &str, tip: &str) -> Vec<Check> {
+        let Some(rules) = self.merge_queue.rules_of(project, tip).await else { return Vec::new() };
+        let checks = rules.settings.checks.list.iter().take(MAX_ITEMS).map(|(name, check)| Check {
+            name: name.clone(),
+            command: check.run.clone(),
+            paths: check.paths.iter().map(|pattern| pattern.as_str().to_owned()).collect(),
+        });
+        checks.collect()
+    }
+
+    /// How far MAIN has moved since the branch of a live run left it, and which paths of the run it has touched.
+    async fn moved(&self, project: &str, input: &Recall) -> Result<Option<Moved>, Problem> {
+        let (Some(run), Some(place), Some(main)) = (&input.run, &input.place, &input.main) else { return Ok(None) };
+        if !run.state.is_live() {
+            return Ok(None);
+        }
+        let repo = Repo::main(&self.worktrees.repository(project).await?);
+        let Some(branch) = repo.tip(&RefName::branch(&place.branch)?).await? else { return Ok(None) };
+        let compared = self.compare(&repo, project, branch, CommitId::parse(&main.tip)?).await?;
+        let own = input.leases.iter().filter(|lease| run.holder.as_ref() == Some(&lease.holder));
+        let reserved: Vec<Pattern> =
+            own.flat_map(|lease| &lease.patterns).filter_map(|pattern| Pattern::parse(pattern).ok()).collect();
+        let is_ours = |path: &&String| compared.ours.contains(*path) || reserved.iter().any(|own| own.matches(path));
+        let shared = compared.theirs.iter().filter(is_ours).take(MAX_ITEMS).cloned().collect();
+        Ok(Some(Moved { commits: compared.commits, shared }))
+    }
+
+    /// Compares a branch with MAIN, unless neither has moved since the last time.
+    async fn compare(&self, repo: &Repo, project: &str, branch: CommitId, main: CommitId) -> Result<Compared, Problem> {
+        let known =
+            self.compared.lock().expect("no panic while held").get(project).and_then(|all| {
+                all.iter().find(|compared| compared.branch == branch && compared.main == main).cloned()
+            });
+        if let Some(known) = known {
+            return Ok(known);
+        }
+        let paths = async |from: &CommitId, to: &CommitId| {
+            let changes = repo.diff_trees(from, to).await?;
+            Ok::<_, Problem>(changes.into_iter().map(|change| change.path.to_string_lossy().into_owned()))
+        };
+        let compared = match repo.merge_base(&branch, &main).await? {
+            Some(base) if base != main => {
+                let (commits, _) = repo.count_apart(&main, &branch).await?;
+                let (theirs, ours) = (paths(&base, &main).await?.collect(), paths(&base, &branch).await?.collect());
+                Compared { branch, main, commits, theirs, ours }
+            }
+            _ => Compared { branch, main, commits: 0, theirs: Vec::new(), ours: HashSet::new() },
+        };
+        let mut all = self.compared.lock().expect("no panic while held");
+        if all.values().map(Vec::len).sum::<usize>() >= MAX_COMPARED {
+            all.clear();
+        }
+        all.entry(project.to_owned()).or_default().push(compared.clone());
+        Ok(compared)
     }
 }
 
@@ -50,7 +142,7 @@ fn gather(
     number: BriefId,
     dispatch: Option<DispatchId>,
     moment: &BootTime,
-) -> Result<Recall, StoreError> {
+) -> Result<(Recall, Option<String>), StoreError> {
     let brief = require(conn, number)?;
     let known = dispatches::of_brief(conn, number)?;
     let run = match dispatch {
@@ -74,21 +166,23 @@ fn gather(
         Some(epic) => briefs::state(conn, epic)?.map(|epic| (epic.number, epic.title)),
         None => None,
     };
-    let (spec, changes) = spec(conn, &brief)?;
-    Ok(Recall {
+    let (spec, changes) = spec(conn, &brief, run)?;
+    let recall = Recall {
         run: run.map(as_run),
         place: place(conn, run, project.as_deref())?,
         main: main(conn, project.as_deref())?,
         spec,
+        checks: Vec::new(),
         changes,
         questions: questions(conn, number)?,
         needs,
         dependents,
-        participants: people(&brief),
+        participants: people(conn, &brief, run)?,
         leases: leases(conn, run, moment)?,
         trace: trace(conn, number)?,
         links: links(&around, number),
         unread: 0,
+        calls: Calls::Tools,
         brief: About {
             number,
             title: brief.title,
@@ -97,7 +191,8 @@ fn gather(
             projects: brief.projects,
             epic,
         },
-    })
+    };
+    Ok((recall, project))
 }
 
 fn as_run(dispatch: &Dispatch) -> Run {
@@ -110,7 +205,7 @@ fn as_run(dispatch: &Dispatch) -> Run {
         holder: dispatch.claim.as_ref().map(|claim| claim.holder.clone()),
         spec_version: dispatch.spec_version,
         evidence: dispatch.evidence.as_ref().map(|text| Written { text: text.clone(), origin: origin() }),
-        others: Vec::new(),
+        agents: dispatch.agents,
     }
 }
 
@@ -130,12 +225,15 @@ fn main(conn: &mut Conn, project: Option<&str>) -> Result<Option<MainNow>, Store
         (None, Some(why)) => ("frozen".to_owned(), Some(why.clone())),
         (None, None) => ("stable".to_owned(), None),
     };
-    Ok(Some(MainNow { branch: main.branch, tip: main.tip, state, reason }))
+    Ok(Some(MainNow { branch: main.branch, tip: main.tip, state, reason, moved: None }))
 }
 
-/// The newest version of the spec, and the last changes of it.
-fn spec(conn: &mut Conn, brief: &Brief) -> Result<(Option<Spec>, Vec<Change>), StoreError> {
+/// The spec that the work follows, and the last changes of it. A design works on the newest version, other work on the
+/// accepted one.
+fn spec(conn: &mut Conn, brief: &Brief, run: Option<&Dispatch>) -> Result<(Option<Spec>, Vec<Change>), StoreError> {
     let newest = brief.spec_version;
+    let is_design = run.is_some_and(|run| run.kind == DispatchKind::Design);
+    let shown = brief.accepted_version.filter(|_| !is_design).unwrap_or(newest);
     let versions = briefs::newest_versions(conn, brief.number, MAX_CHANGES as u64)?;
     let Some(markdown) = briefs::markdown(conn, brief.number, newest)? else { return Ok((None, Vec::new())) };
     let origin = |version: &briefs::SpecVersion| Origin {
@@ -155,8 +253,13 @@ fn spec(conn: &mut Conn, brief: &Brief) -> Result<(Option<Spec>, Vec<Change>), S
         changes.push(Change { from, to, why, origin: origin(version), diff });
         newer = older;
     }
-    let Some(of) = versions.first() else { return Ok((None, Vec::new())) };
-    let spec = Spec { version: newest, accepted: brief.accepted_version, markdown, origin: origin(of) };
+    let Some(last) = versions.first() else { return Ok((None, Vec::new())) };
+    let markdown = match shown == newest {
+        true => markdown,
+        false => briefs::markdown(conn, brief.number, shown)?.unwrap_or(markdown),
+    };
+    let of = versions.iter().find(|version| version.version == shown).unwrap_or(last);
+    let spec = Spec { version: shown, newest, accepted: brief.accepted_version, markdown, origin: origin(of) };
     Ok((Some(spec), changes))
 }
 
@@ -176,11 +279,14 @@ fn questions(conn: &mut Conn, brief: BriefId) -> Result<Vec<Question>, StoreErro
         .collect()
 }
 
-fn people(brief: &Brief) -> Vec<Participant> {
-    let newest = brief.participants.iter().rev().take(MAX_ITEMS);
-    newest
-        .map(|p| Participant { name: p.name.clone(), sort: p.sort, role: p.role, worktree: p.worktree.clone() })
-        .collect()
+/// The agents that work on the brief now, besides the holder of the run.
+fn people(conn: &mut Conn, brief: &Brief, run: Option<&Dispatch>) -> Result<Vec<Participant>, StoreError> {
+    let holder = run.and_then(|run| run.claim.as_ref()).map(|claim| claim.holder.as_str());
+    let living = tokens::of_live_runs(conn, brief.number)?;
+    let others = brief.participants.iter().rev().filter(|participant| {
+        participant.active && Some(participant.name.as_str()) != holder && living.contains(&participant.name)
+    });
+    Ok(others.take(MAX_ITEMS).map(|p| Participant { name: p.name.clone(), worktree: p.worktree.clone() }).collect())
 }
 
 fn leases(conn: &mut Conn, run: Option<&Dispatch>, moment: &BootTime) -> Result<Vec<Held>, StoreError> {

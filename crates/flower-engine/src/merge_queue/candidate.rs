@@ -68,7 +68,7 @@ impl MergeQueue {
         prepared: Option<&Arc<Prepared>>,
     ) -> Result<Candidate, Problem> {
         let &CheckJob { repository, settings, project, commit, .. } = job;
-        let base = self.home.candidates().join(project);
+        let base = self.home.in_project(self.home.candidates(), project);
         let io = |error: std::io::Error| self.home.problem(&base, &error);
         disk::make_private(&base).map_err(io)?;
         // git records real paths, so the paths given to it must not contain links.
@@ -83,7 +83,7 @@ impl MergeQueue {
             seal: Seal::Sealed,
             tree: own.join("tree"),
             folder: own.join("seal"),
-            objects: self.home.objects().join(project),
+            objects: self.home.in_project(self.home.objects(), project),
             covered: self.worktrees.covered().await?,
             name: job.name(),
         };

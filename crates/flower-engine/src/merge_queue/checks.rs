@@ -1,14 +1,15 @@
 //! Runs the project's checks, in a jail, on what MAIN would be after a landing. Only this file makes a [`VerifiedCommit`].
 
-use super::check_runner::{CheckJob, Origin, Progress};
+use super::check_runner::{Origin, Progress};
 use super::runner::Attempt;
+use super::series::Series;
 use crate::MergeQueue;
 use crate::failpoint;
 use crate::settings::{CheckSettings, Settings};
 use flower_contract::error::Problem;
-use flower_core::landing::{Check, Step};
-use flower_core::{Caller, Command, LandingId};
-use flower_git::{CommitId, Repo};
+use flower_core::LandingId;
+use flower_core::landing::Check;
+use flower_git::CommitId;
 use tokio::sync::watch;
 
 pub(super) const NO_CHECKS_NOTE: &str = "no checks are configured; `flower init` proposes some";
@@ -91,51 +92,25 @@ impl MergeQueue {
             _ = stop.wait_for(|stop| *stop) => return Ok(ChecksResult::Stopped),
         };
         let (origin, folder) = (Origin::Landing(number), self.landing_folder(number));
-        // Numbers the runs of all commits, so that each has its own log.
-        let mut run = 0;
-        for (at, commit) in commits.iter().enumerate() {
-            let tree = Repo::main(&attempt.repository).tree_of(commit).await?;
-            let mut failed_before: Option<Check> = None;
-            let mut tries: u32 = 0;
-            loop {
-                run += 1;
-                tries += 1;
-                progress.begin(tries.into(), at + 1, commits.len());
-                let job = CheckJob {
-                    project: &attempt.landing.project,
-                    repository: &attempt.repository,
-                    facts: &attempt.facts,
-                    settings,
-                    checks,
-                    commit,
-                    tree: &tree,
-                    changes: Some(&attempt.merged.changes),
-                    origin: &origin,
-                    id: number.0,
-                    folder: &folder,
-                    run,
-                    is_first_try: tries == 1,
-                    progress: &progress,
-                };
-                let ran = tokio::select! {
-                    ran = self.run_checks(&job) => ran?,
-                    _ = stop.wait_for(|stop| *stop) => return Ok(ChecksResult::Stopped),
-                };
-                let failed = ran.iter().find(|check| !check.ok).cloned();
-                let step = Step::ChecksRan { attempt: run, checks: ran };
-                self.store.execute(&Caller::system(), Command::Landing { number, step }).await?;
-                match (failed, failed_before.take()) {
-                    (Some(failed), _) if tries > settings.land.retries => return Ok(ChecksResult::Failed(failed)),
-                    (Some(failed), _) => failed_before = Some(failed),
-                    // The same commit failed and passed: the check is flaky.
-                    (None, Some(before)) => {
-                        let step = Step::Flaked { check: before.name };
-                        self.store.execute(&Caller::system(), Command::Landing { number, step }).await?;
-                        break;
-                    }
-                    (None, None) => break,
-                }
-            }
+        let series = Series {
+            project: &attempt.landing.project,
+            repository: &attempt.repository,
+            facts: &attempt.facts,
+            settings,
+            checks,
+            commits,
+            changes: Some(&attempt.merged.changes),
+            origin: &origin,
+            id: number.0,
+            folder: &folder,
+            progress: &progress,
+        };
+        let end = tokio::select! {
+            end = self.run_series(&series) => end?,
+            _ = stop.wait_for(|stop| *stop) => return Ok(ChecksResult::Stopped),
+        };
+        if let Some(failed) = end.failed {
+            return Ok(ChecksResult::Failed(failed));
         }
         failpoint::here("landing.checked");
         Ok(ChecksResult::Passed(VerifiedCommit { commit, landing: number, note: None, commands }))

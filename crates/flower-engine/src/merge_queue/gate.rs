@@ -8,8 +8,8 @@ use crate::MergeQueue;
 use crate::merge_queue::main_branch::checkout;
 use crate::path_policy;
 use crate::settings::Approve;
-use crate::worktrees::create::LFS;
 use crate::worktrees::facts::SettingsProblem;
+use crate::worktrees::lfs;
 use crate::worktrees::limits::MAX_FILES;
 use flower_contract::error::Problem;
 use flower_core::Landing;
@@ -31,10 +31,6 @@ const MANY_FILES: usize = 10_000;
 const MAX_COMMITS: usize = 200;
 /// Reasons that are recorded; more would not tell more.
 const MAX_REASONS: usize = 20;
-/// git-lfs takes no longer file for a pointer.
-const MAX_POINTER_BYTES: u64 = 1024;
-const POINTER_BEGIN: &[u8] = b"version https://git-lfs.github.com/spec/";
-
 /// The landing passes if both lists of reasons are empty.
 #[derive(Debug, Default)]
 pub(super) struct GateDecision {
@@ -97,6 +93,10 @@ impl MergeQueue {
                 format!("{} of its files are larger than {megabytes} MB", new.large_files),
                 None,
             );
+        }
+        if let Some((why, paths)) = blocked_by_untracked_files(attempt).await? {
+            decision.refuse(why, None);
+            decision.paths.extend(paths);
         }
         let settings_change = self.settings_change(attempt).await?;
         check_changes(attempt, settings_change.as_ref(), &mut decision).await?;
@@ -194,6 +194,24 @@ impl MergeQueue {
     }
 }
 
+/// Why untracked files of MAIN's checkout prevent the landing, which would overwrite them, and their paths. One that already is what
+/// the landing brings prevents nothing.
+pub(super) async fn blocked_by_untracked_files(attempt: &Attempt) -> Result<Option<(String, Vec<String>)>, Problem> {
+    let Attempt { repository, landing, merged, .. } = attempt;
+    // Adopted commits are in the checkout already, so their files block nothing.
+    if landing.source == Source::Adopted {
+        return Ok(None);
+    }
+    let files = checkout::blocking_files(repository, &merged.changes, &merged.tree).await?;
+    let Some(first) = files.first() else { return Ok(None) };
+    let why = format!(
+        "MAIN has files of these names that are not git's, and they are not overwritten: {}; move them away, or into a \
+         worktree: `flower main rescue {first}`, and land again",
+        files.iter().take(5).cloned().collect::<Vec<_>>().join(", "),
+    );
+    Ok(Some((why, files)))
+}
+
 async fn check_changes(
     attempt: &Attempt,
     settings_change: Option<&SettingsChange>,
@@ -260,27 +278,13 @@ async fn check_links(
 
 /// Refuses files that belong into LFS and are no pointers: without git-lfs they were committed as they are.
 async fn check_lfs(repository: &Repository, merged: &Merged, decision: &mut GateDecision) -> Result<(), Problem> {
-    let repo = Repo::main(repository).with_deadline(MERGE_TIMEOUT);
-    if !repo.attributes_mention(&merged.tree, LFS).await? {
-        return Ok(());
-    }
-    let files = merged.changes.iter().filter(|c| c.kind != ChangeKind::Deleted && c.mode.starts_with("100"));
-    let files: Vec<&OsStr> = files.map(|change| change.path.as_os_str()).collect();
-    let in_lfs: HashSet<OsString> = repo.filtered_paths(&merged.tree, &files, "lfs").await?.into_iter().collect();
-    if in_lfs.is_empty() {
-        return Ok(());
-    }
-    let listed = repo.list_files_with_sizes(&merged.tree).await?;
-    for entry in listed.entries().filter(|entry| in_lfs.contains(entry.path)) {
-        let is_small = entry.size.is_some_and(|size| size <= MAX_POINTER_BYTES);
-        if !is_small || !repo.read_blob(&entry.object()?).await?.starts_with(POINTER_BEGIN) {
-            let why = format!(
-                "`{}` belongs into LFS by .gitattributes, but the file itself is committed; install git-lfs, then in the \
-                 worktree: `git lfs install --local`, `git add --renormalize .` and commit",
-                entry.path.to_string_lossy()
-            );
-            decision.refuse(why, Some(entry.path));
-        }
+    for path in lfs::raw_files(&Repo::main(repository), &merged.tree, &merged.changes).await? {
+        let why = format!(
+            "`{}` belongs into LFS by .gitattributes, but the file itself is committed; {}",
+            path.to_string_lossy(),
+            lfs::way_out()
+        );
+        decision.refuse(why, Some(&path));
     }
     Ok(())
 }

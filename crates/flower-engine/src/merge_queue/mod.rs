@@ -18,6 +18,7 @@ mod prepared;
 mod proposal;
 mod propose_config;
 mod runner;
+mod series;
 
 pub use check_runner::PREPARE;
 pub use check_runs::{CheckOptions, Subject};
@@ -26,13 +27,13 @@ pub(crate) use merge::conflicts_with;
 pub use proposal::advice::{Advice, advice, install_hint};
 
 use super::projects::ProjectChoice;
-use super::worktrees::facts::SettingsProblem;
+use super::worktrees::facts;
 use super::worktrees::landed::LandedBefore;
 use crate::Setup;
 use crate::clock::BootClock;
 use crate::home::Home;
 use crate::keyed_locks::KeyedLocks;
-use crate::merge_queue::main_branch::MainWatch;
+use crate::merge_queue::main_branch::{MainWatch, Rules};
 use crate::notify::ChangeHints;
 use crate::own_refs::{candidate_pin, pin, pins};
 use crate::{Access, Networks, Profiles, Projects, Worktrees};
@@ -88,10 +89,8 @@ pub struct MergeQueue {
     pending_preparations: prepared::PendingPreparations,
     /// Projects in which a landing failed for a reason that an immediate retry would meet again.
     backoffs: Mutex<HashMap<String, Backoff>>,
-    /// By project: a tip of MAIN, and what is wrong with its `flower.toml`.
-    settings_problems: Mutex<HashMap<String, (String, Option<SettingsProblem>)>>,
-    /// By project: a tip of MAIN, and whether its `flower.toml` has no checks.
-    without_checks: Mutex<HashMap<String, (String, bool)>>,
+    /// By project.
+    rules: Mutex<HashMap<String, Arc<Rules>>>,
     /// By project: a tip of MAIN, and a commit of its remote that this tip has.
     settled_remotes: Mutex<HashMap<String, (String, String)>>,
     /// By worktree: the note that was recorded last. Locked while worktrees are synced after a landing.
@@ -129,8 +128,7 @@ impl MergeQueue {
             green_checks: green_checks::GreenChecks::new(setup.home.green_checks()),
             pending_preparations: prepared::PendingPreparations::default(),
             backoffs: Mutex::default(),
-            settings_problems: Mutex::default(),
-            without_checks: Mutex::default(),
+            rules: Mutex::default(),
             settled_remotes: Mutex::default(),
             sync_notes: AsyncMutex::default(),
             watch: MainWatch::default(),
@@ -140,6 +138,12 @@ impl MergeQueue {
     /// Plans the queues again, after a change that a landing may have waited for.
     pub(crate) fn wake(&self) {
         self.wake.notify_one();
+    }
+
+    /// Like [`MergeQueue::wake`], without the delay after attempts that failed.
+    pub(crate) fn wake_now(&self, project: &str) {
+        self.reset_backoff(project);
+        self.wake();
     }
 
     /// Delays the next attempt, each time twice as long as before.
@@ -314,7 +318,9 @@ impl MergeQueue {
     pub(crate) async fn enqueue(&self, caller: &Caller, request: landing::Request) -> Result<LandingView, Problem> {
         self.record_main(&request.project).await?;
         let repository = self.worktrees.repository(&request.project).await?;
+        let project = request.project.clone();
         let commit = CommitId::parse(&request.commit)?;
+        crate::home::require_writable(&repository)?;
         let queued = self.store.execute(caller, Command::QueueLanding(request)).await?;
         let number = flower_store::created::<Landing>(&queued)?.number;
         // From here on the commit stays, also if its branch is deleted. Until here git kept it: unreachable objects live for weeks.
@@ -327,6 +333,12 @@ impl MergeQueue {
             }
         }
         self.wake();
+        // The answer says at once why the landing waits. Every other alarm takes longer to find.
+        let main = self.worktrees.main_of(&project).await?;
+        if main.alarm.is_none() && facts::head_branch(&repository).as_ref() != Some(&main.branch) {
+            let lock = self.lock_main(&project).await?;
+            self.check_main(&lock).await?;
+        }
         self.show(number).await
     }
 

@@ -170,7 +170,7 @@ impl MergeQueue {
         if !result.ok {
             return Ok((result, None));
         }
-        let dir = self.home.candidates().join(job.project).join(format!("prepared-{}", random_hex()));
+        let dir = self.home.in_project(self.home.candidates(), job.project).join(format!("prepared-{}", random_hex()));
         let io = |error: io::Error| self.home.problem(&dir, &error);
         let (place, to) = (candidate.paths.clone(), dir.clone());
         let collecting = tokio::task::spawn_blocking(move || collect(&place, &listing, &to));
@@ -200,7 +200,7 @@ impl MergeQueue {
         if let Some(known) = pending.iter().find(same) {
             return Some((known.prepared.clone(), "for the same tree"));
         }
-        let dir = self.home.prepared().join(job.project).join(key);
+        let dir = self.home.in_project(self.home.prepared(), job.project).join(key);
         // Its time says when it was used last.
         fs::File::open(&dir).and_then(|dir| dir.set_modified(SystemTime::now())).ok()?;
         let prepared = Arc::new(Prepared { key: key.to_owned(), dir, reclaim: None });
@@ -216,7 +216,7 @@ impl MergeQueue {
         };
         // One that is in use elsewhere is not kept: the next landing makes it again.
         let Some(mut prepared) = found.and_then(|pending| Arc::try_unwrap(pending.prepared).ok()) else { return };
-        let folder = self.home.prepared().join(project);
+        let folder = self.home.in_project(self.home.prepared(), project);
         let to = folder.join(&prepared.key);
         let kept = disk::make_private(&folder)
             .and_then(|()| if to.exists() { Ok(()) } else { fs::rename(&prepared.dir, &to) });

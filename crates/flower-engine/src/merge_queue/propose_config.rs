@@ -2,7 +2,6 @@
 
 use super::proposal::{Tree, propose};
 use crate::MergeQueue;
-use crate::own_refs::SAVED;
 use crate::projects::ProjectChoice;
 use crate::settings::Settings;
 use flower_contract::error::{Problem, ProblemKind};
@@ -11,7 +10,7 @@ use flower_core::Caller;
 use flower_core::landing::{self, Priority, Source};
 use flower_core::policy::{self, Action};
 use flower_git::repository::Repository;
-use flower_git::{CommitId, NewCommit, OwnRef, Questions, Repo};
+use flower_git::{CommitId, NewCommit, Questions, Repo};
 use std::fs;
 use std::io::Read;
 
@@ -61,7 +60,8 @@ impl MergeQueue {
         Ok(view)
     }
 
-    /// Queues a `flower.toml` as a landing of its own, which needs the operator's approval.
+    /// Queues a `flower.toml` as a landing of its own, which needs the operator's approval. The same file in MAIN's checkout does not
+    /// prevent the landing, and stays where it is until then.
     pub async fn land_settings(
         &self,
         caller: &Caller,
@@ -72,11 +72,9 @@ impl MergeQueue {
         Settings::parse(text)?;
         let project = self.projects.require(choice).await?;
         let (tip, commit) = self.settings_commit(&project, text).await?;
-        let repository = self.worktrees.repository(&project).await?;
         if tip == commit {
             return Err(Problem::new(ProblemKind::Refused, "MAIN has exactly this flower.toml", "change it first"));
         }
-        take_from_checkout(&repository, &tip, &commit, text).await?;
         let request = landing::Request {
             project,
             source: Source::Settings,
@@ -105,23 +103,6 @@ impl MergeQueue {
         let commit = repo.durable().commit_tree(new).await?;
         Ok((tip, commit))
     }
-}
-
-/// Removes an untracked `flower.toml` from MAIN's checkout if it is exactly what lands, which would otherwise not overwrite it. The
-/// commit with its content is kept, whatever becomes of the landing.
-async fn take_from_checkout(
-    repository: &Repository,
-    tip: &CommitId,
-    commit: &CommitId,
-    text: &str,
-) -> Result<(), Problem> {
-    let repo = Repo::main(repository);
-    if uncommitted_file(repository).as_deref() != Some(text) || repo.read_file(tip, FILE).await?.is_some() {
-        return Ok(());
-    }
-    repo.set_ref(&OwnRef::parse(&format!("{SAVED}/{commit}"))?, commit).await?;
-    let path = repository.root.join(FILE);
-    fs::remove_file(&path).map_err(|error| crate::home::problem(&path, &error))
 }
 
 /// A `flower.toml` that lies in MAIN's checkout. A link is not followed: it could lead anywhere.

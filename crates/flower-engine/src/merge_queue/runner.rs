@@ -2,7 +2,7 @@
 
 use super::check_runner;
 use super::checks::{self, ChecksResult};
-use super::gate::GateDecision;
+use super::gate::{self, GateDecision};
 use super::merge::{self, Merged, NewHistory, NotMerged};
 use super::objects::NewContent;
 use super::{candidate_pin, pins};
@@ -120,7 +120,10 @@ impl MergeQueue {
             let ended = self.process(number, &stopped).await;
             self.stops.lock().expect("no panic while held").remove(&number);
             match ended {
-                Ok(true) => self.reset_backoff(project),
+                Ok(true) => {
+                    self.reset_backoff(project);
+                    self.check_slots.landing_processed(project);
+                }
                 // The landing waits for something that ends with a wake.
                 Ok(false) => return,
                 Err(problem) => {
@@ -317,15 +320,8 @@ impl MergeQueue {
         if now.alarm.is_some() && !adopting {
             return Ok(AttemptEnd::Requeued(String::new()));
         }
-        // Adopted commits are in the checkout already, so their files block nothing.
-        let blocking = if adopting { Vec::new() } else { checkout::blocking_files(&lock.repository, &merged.changes) };
-        if !blocking.is_empty() {
-            let why = format!(
-                "MAIN has files of these names that are not git's, and they are not overwritten: {}; move them away, or into a \
-                 worktree: `flower main rescue {}`",
-                blocking.iter().take(5).cloned().collect::<Vec<_>>().join(", "),
-                blocking[0],
-            );
+        // The gate has looked before the checks; a file may have appeared meanwhile.
+        if let Some((why, blocking)) = gate::blocked_by_untracked_files(attempt).await? {
             return self.reject(landing, Verdict::Gate, why, blocking, Vec::new()).await;
         }
         // The checkout starts from the branch, which is ahead of the recorded tip when commits are adopted.
@@ -455,24 +451,7 @@ impl MergeQueue {
     async fn recover_landings(self: &Arc<Self>) {
         let projects = self.projects.list().await.unwrap_or_default();
         for project in projects {
-            match self.recover_main(&project.name, RecoveryCause::Restart).await {
-                Ok(Some(landed)) => {
-                    if let Ok(landing) = self.get(landed).await {
-                        self.unpin(&landing).await;
-                    }
-                }
-                Ok(None) => {}
-                Err(problem) => {
-                    tracing::warn!("MAIN of {}: {}", project.name, problem.message);
-                    continue;
-                }
-            }
-            let of = project.name.clone();
-            let open = self.store.read(move |conn| landings::open(conn, Some(&of))).await.unwrap_or_default();
-            for landing in open.into_iter().filter(|landing| landing.state == State::Checking) {
-                self.requeue(landing.number, "flower ended during its checks").await;
-            }
-            self.follow_up(&project.name);
+            self.recover_landings_of(&project.name, RecoveryCause::Restart).await;
         }
         crate::worktrees::reclaim(&self.home, &self.home.candidates());
         crate::worktrees::reclaim(&self.home, &self.home.check_runs());
@@ -480,6 +459,55 @@ impl MergeQueue {
 }
 
 /// Marks a project's queue as being processed, until it is dropped.
+impl MergeQueue {
+    /// Finishes or queues again what was under way in a project when its daemon ended.
+    pub(crate) async fn recover_landings_of(self: &Arc<Self>, project: &str, cause: RecoveryCause) {
+        match self.recover_main(project, cause).await {
+            Ok(Some(landed)) => {
+                if let Ok(landing) = self.get(landed).await {
+                    self.unpin(&landing).await;
+                }
+            }
+            Ok(None) => {}
+            Err(problem) => return tracing::warn!("MAIN of {project}: {}", problem.message),
+        }
+        let of = project.to_owned();
+        let open = self.store.read(move |conn| landings::open(conn, Some(&of))).await.unwrap_or_default();
+        for landing in open.into_iter().filter(|landing| landing.state == State::Checking) {
+            self.requeue(landing.number, "flower ended during its checks").await;
+        }
+        self.follow_up(project);
+    }
+
+    /// Keeps the queue of a project from starting, and MAIN from being examined or moved, until the pause is dropped. Fails if a
+    /// landing is under way and does not end soon.
+    pub(crate) async fn pause(self: &Arc<Self>, project: &str) -> Result<QueuePause, Problem> {
+        /// An attempt that only finds out that nothing can land takes less.
+        const TIMEOUT: Duration = Duration::from_secs(5);
+        const POLL_INTERVAL: Duration = Duration::from_millis(20);
+        let deadline = tokio::time::Instant::now() + TIMEOUT;
+        while !self.busy.lock().expect("no panic while held").insert(project.to_owned()) {
+            if tokio::time::Instant::now() > deadline {
+                return Err(Problem::new(
+                    ProblemKind::Conflict,
+                    format!("a landing of `{project}` is under way"),
+                    format!("wait until it has ended, or cancel it: `flower queue --project {project}`"),
+                ));
+            }
+            tokio::time::sleep(POLL_INTERVAL).await;
+        }
+        let busy = BusyMark { queue: self.clone(), project: project.to_owned() };
+        let main = self.main_locks.of(project).lock_owned().await;
+        Ok(QueuePause { _main: main, _busy: busy })
+    }
+}
+
+/// While it lives, no landing of its project starts, and MAIN is neither examined nor moved.
+pub(crate) struct QueuePause {
+    _main: tokio::sync::OwnedMutexGuard<()>,
+    _busy: BusyMark,
+}
+
 struct BusyMark {
     queue: Arc<MergeQueue>,
     project: String,

@@ -17,6 +17,7 @@ pub use policy::{HostPattern, NetworkPolicy};
 use crate::Setup;
 use crate::home::Home;
 use crate::keyed_locks::KeyedLocks;
+use crate::notify::ChangeHints;
 use flower_contract::error::Problem;
 use flower_contract::view::NetworkMode;
 use flower_jail::{JOINED, Network, NetworkNamespace, Spec};
@@ -50,6 +51,7 @@ pub const MAX_FORWARDED: usize = 32;
 
 pub struct Networks {
     home: Home,
+    hints: ChangeHints,
     /// The port of flower's own API.
     api: Option<u16>,
     upstream: Upstream,
@@ -79,6 +81,7 @@ impl Networks {
     pub(crate) fn new(setup: &Setup) -> Networks {
         Networks {
             home: setup.home.clone(),
+            hints: setup.hints.clone(),
             api: setup.url.rsplit(':').next().and_then(|port| port.parse().ok()),
             upstream: Upstream::from_environment(),
             living: Mutex::default(),
@@ -211,7 +214,7 @@ impl Networks {
         let (namespace, listeners) = opening.await.map_err(io::Error::other)??;
         let proxy = Arc::new(Proxy {
             policy: policy.clone(),
-            record: Arc::new(Record::open(record.clone())),
+            record: Arc::new(Record::open(record.clone(), self.hints.clone())),
             upstream: self.upstream.clone(),
         });
         let permits = Arc::new(Semaphore::new(MAX_CONNECTIONS));

@@ -1,6 +1,7 @@
 //! The hosts that programs in a network have asked for, kept in a file beside the worktree or the log of the check.
 
 use super::policy::Refused;
+use crate::notify::ChangeHints;
 use flower_contract::view::HostView;
 use std::collections::HashSet;
 use std::fs;
@@ -17,12 +18,13 @@ pub(super) struct Record {
     file: PathBuf,
     /// `host:port` and whether it was reached, of what is in the file.
     known: Mutex<HashSet<(String, bool)>>,
+    hints: ChangeHints,
 }
 
 impl Record {
-    pub(super) fn open(file: PathBuf) -> Record {
+    pub(super) fn open(file: PathBuf, hints: ChangeHints) -> Record {
         let known = load(&file).into_iter().map(|host| (host.host, host.reached)).collect();
-        Record { file, known: Mutex::new(known) }
+        Record { file, known: Mutex::new(known), hints }
     }
 
     pub(super) fn reached(&self, host: &str, port: u16) {
@@ -46,6 +48,7 @@ impl Record {
             text.push(b'\n');
             let _ = file.write_all(&text);
         }
+        self.hints.publish(ChangeHints::WORKTREES);
     }
 }
 
@@ -87,7 +90,7 @@ mod tests {
         let refused =
             Refused { why: "`allow` does not list it".into(), remedy: Some("allow = [\"b.example\"]".into()) };
         for _ in 0..2 {
-            let record = Record::open(file.clone());
+            let record = Record::open(file.clone(), ChangeHints::default());
             for _ in 0..3 {
                 record.reached("a.example", 443);
                 record.refused("b.example", 443, &refused);
@@ -100,7 +103,7 @@ mod tests {
             "flower: hosts reached: a.example:443\nflower: b.example:443 was refused: `allow` does not list it; \
              `allow = [\"b.example\"]` in `[worktree]` of flower.toml allows it\n"
         );
-        let record = Record::open(file.clone());
+        let record = Record::open(file.clone(), ChangeHints::default());
         (0..2 * MAX_HOSTS).for_each(|n| record.reached(&format!("h{n}.example"), 443));
         assert_eq!(load(&file).len(), MAX_HOSTS);
     }

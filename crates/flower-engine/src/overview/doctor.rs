@@ -2,6 +2,7 @@
 
 use crate::Overview;
 use crate::findings::{bad, mended, ok};
+use crate::profiles::config::Config;
 use flower_contract::error::Problem;
 use flower_contract::view::{Finding, FindingState};
 use flower_git::repository::Repository;
@@ -23,13 +24,14 @@ impl Overview {
     pub async fn doctor(&self, fix: bool) -> Result<Vec<Finding>, Problem> {
         let mut findings = vec![check_git().await, self.check_jail().await, self.check_log()];
         findings.push(check_disk("disk", self.home.dir()));
+        findings.push(self.check_config());
         for project in self.projects.list().await? {
-            let root = PathBuf::from(&project.root);
-            let Some(repository) = Repository::discover(&root).filter(|found| found.root == root) else {
-                let evidence = format!("{} is no repository any more", root.display());
-                let fix = format!("move it back, or let it go: `flower project remove {}`", project.name);
-                findings.push(bad("repository", evidence, fix));
-                continue;
+            let repository = match self.worktrees.repository_of(&project) {
+                Ok(repository) => repository,
+                Err(problem) => {
+                    findings.push(bad("repository", problem.message, problem.hints.join("; ")));
+                    continue;
+                }
             };
             findings.push(check_disk("disk", &repository.git_dir));
             findings.push(check_locks(&repository, fix));
@@ -49,10 +51,17 @@ impl Overview {
         }
     }
 
+    fn check_config(&self) -> Finding {
+        match Config::load(&self.home) {
+            Ok(_) => ok("config", "config.toml can be read, or there is none"),
+            Err(problem) => bad("config", problem.message, "correct that file; until then no agent starts"),
+        }
+    }
+
     fn check_log(&self) -> Finding {
         match self.store.cut() {
-            None => ok("ledger", format!("it ends with event {}", self.store.live().head())),
-            Some(evidence) => bad("ledger", evidence, "`flower log verify` shows what is missing"),
+            None => ok("log", format!("it ends with event {}", self.store.live().head())),
+            Some(evidence) => bad("log", evidence, "`flower log verify` shows what is missing"),
         }
     }
 }

@@ -7,10 +7,10 @@ use flower_core::attention::{
     Item, OpenQuestion, ProjectMain, Situation, Stuck, Unaccepted, Unseen, attention, message_to_agent,
 };
 use flower_core::policy::Read;
-use flower_core::{Actor, BriefId, Caller, MessageId};
+use flower_core::{Actor, BriefId, Caller, DispatchId, MessageId};
 use flower_store::briefs::WaitingBrief;
 use flower_store::{Conn, StoreError, agents, briefs, dispatches, ephemeral, landings};
-use std::collections::{HashMap, HashSet};
+use std::collections::HashMap;
 
 /// More than a person can read; the oldest come first, so that none is hidden forever.
 const MAX_ITEMS: u64 = 500;
@@ -76,10 +76,10 @@ impl Overview {
             let live = agents::live(conn, None)?.into_iter().filter(|agent| agent.tools == Some(false)).collect();
             let agents = (agents::permissions(conn)?, agents::given_up(conn, MAX_ITEMS)?, live);
             let messages = dispatches::messages_to_operator(conn, seen, MAX_ITEMS)?;
-            let empty = without_commits(conn, &asked.1)?;
-            Ok((asked, empty, landings::open(conn, None)?, landings::mains(conn)?, agents, messages))
+            let results = newest_results(conn, &asked.1)?;
+            Ok((asked, results, landings::open(conn, None)?, landings::mains(conn)?, agents, messages))
         });
-        let ((questions, waiting), empty, landings, recorded, (permissions, failed, without_tools), messages) =
+        let ((questions, mut waiting), results, landings, recorded, (permissions, failed, without_tools), messages) =
             read.await?;
         let (mut mains, mut remote_conflicts) = (Vec::new(), Vec::new());
         for (project, main) in recorded {
@@ -91,10 +91,14 @@ impl Overview {
             let by = Actor { sort: q.asked_type.parse()?, name: q.asked_by };
             Ok(OpenQuestion { brief: q.brief, title: q.title, question: q.question, text: q.text, by, at: q.asked_at })
         });
+        // A result that is about to be queued does not wait for the operator.
+        let about_to_land =
+            |w: &WaitingBrief| results.get(&w.brief).is_some_and(|result| self.dispatcher.is_handing_back(result.of));
+        waiting.retain(|w| !about_to_land(w));
         let unaccepted = waiting.into_iter().map(|w| {
             let by = Actor { sort: w.by_type.parse()?, name: w.by };
             let (status, version) = (w.status.parse()?, w.version);
-            let no_commits = empty.contains(&w.brief);
+            let no_commits = results.get(&w.brief).is_some_and(|result| result.is_empty);
             Ok(Unaccepted { brief: w.brief, title: w.title, status, by, at: w.at, version, no_commits })
         });
         let messages = messages.into_iter().map(|m| {
@@ -116,17 +120,22 @@ impl Overview {
     }
 }
 
-/// The briefs whose newest result has no commits.
-fn without_commits(conn: &mut Conn, waiting: &[WaitingBrief]) -> Result<HashSet<BriefId>, StoreError> {
-    let mut empty = HashSet::new();
-    for result in waiting.iter().filter(|waiting| waiting.version.is_none()) {
-        let newest = dispatches::all(conn, Some(result.brief), 1)?;
-        let outcome = newest.first().and_then(|dispatch| dispatch.result.as_ref());
-        if outcome.is_some_and(|outcome| outcome.commits.is_empty()) {
-            empty.insert(result.brief);
+/// What the newest dispatch of a brief in review brought.
+struct NewestResult {
+    of: DispatchId,
+    /// It has no commits.
+    is_empty: bool,
+}
+
+fn newest_results(conn: &mut Conn, waiting: &[WaitingBrief]) -> Result<HashMap<BriefId, NewestResult>, StoreError> {
+    let mut results = HashMap::new();
+    for brief in waiting.iter().filter(|waiting| waiting.version.is_none()).map(|waiting| waiting.brief) {
+        if let Some(newest) = dispatches::all(conn, Some(brief), 1)?.into_iter().next() {
+            let is_empty = newest.result.is_some_and(|result| result.commits.is_empty());
+            results.insert(brief, NewestResult { of: newest.number, is_empty });
         }
     }
-    Ok(empty)
+    Ok(results)
 }
 
 fn view(item: Item) -> InboxItem {

@@ -6,7 +6,7 @@ mod status;
 
 use crate::Setup;
 use crate::home::Home;
-use crate::{Access, Agents, MergeQueue, Messages, Profiles, Projects, Worktrees};
+use crate::{Access, Agents, Dispatcher, MergeQueue, Messages, Profiles, Projects, Worktrees};
 use flower_store::Store;
 use std::sync::Arc;
 
@@ -23,6 +23,7 @@ pub struct Overview {
     merge_queue: Arc<MergeQueue>,
     agents: Arc<Agents>,
     profiles: Arc<Profiles>,
+    dispatcher: Arc<Dispatcher>,
 }
 
 impl Overview {
@@ -36,6 +37,7 @@ impl Overview {
         merge_queue: &Arc<MergeQueue>,
         agents: &Arc<Agents>,
         profiles: &Arc<Profiles>,
+        dispatcher: &Arc<Dispatcher>,
     ) -> Overview {
         Overview {
             url: setup.url.clone(),
@@ -50,6 +52,7 @@ impl Overview {
             merge_queue: merge_queue.clone(),
             agents: agents.clone(),
             profiles: profiles.clone(),
+            dispatcher: dispatcher.clone(),
         }
     }
 }

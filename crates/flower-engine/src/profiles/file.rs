@@ -106,8 +106,9 @@ fn in_one_line(text: &str, error: &toml::de::Error) -> String {
 fn typed<T: DeserializeOwned>(value: toml::Value, place: &str) -> Result<T, Problem> {
     serde_path_to_error::deserialize(value).map_err(|error| {
         let path = error.path().to_string();
+        // The parser adds a line with the path, which is named already.
         let why = error.into_inner().to_string();
-        wrong(format!("{place}: `{path}`: {}", why.trim_end().replace('\n', "; ")))
+        wrong(format!("{place}: `{path}`: {}", why.lines().next().unwrap_or_default()))
     })
 }
 

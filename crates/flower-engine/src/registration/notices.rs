@@ -11,9 +11,16 @@ impl Registration {
     /// The notices about a project's repository as it is now. Reads only; uses no network.
     pub async fn notices(&self, project: &str) -> Result<Vec<RepositoryNotice>, Problem> {
         let repository = self.worktrees.repository(project).await?;
+        let repo = Repo::main(&repository);
+        if repo.head().await?.is_none() && self.worktrees.main_of(project).await.is_err() {
+            return Ok(vec![RepositoryNotice {
+                kind: NoticeKind::NoCommits,
+                text: "this repository has no commits yet, so no worktree can begin".to_owned(),
+                next: Some("make the first one: `git add -A`, then `git commit -m \"first\"`".to_owned()),
+            }]);
+        }
         let main = self.worktrees.main_of(project).await?;
         let facts = self.worktrees.facts_of(project).await?;
-        let repo = Repo::main(&repository);
         let settings = repo.operators_settings().await?;
         let tip = CommitId::parse(&main.tip)?;
         let mut notices = Vec::new();
@@ -23,8 +30,18 @@ impl Registration {
         if facts.settings.checks.list.is_empty() && facts.settings_problem.is_none() {
             add(
                 NoticeKind::NoChecks,
-                "no checks are configured, so everything that merges lands".to_owned(),
+                "no checks are configured, so every landing that merges reaches MAIN untested".to_owned(),
                 Some("propose some: `flower init`".to_owned()),
+            );
+        }
+        let sha256 = facts.settings.commands_sha256();
+        if !facts.settings.commands().is_empty() && !self.worktrees.is_approved(project, &sha256).await? {
+            add(
+                NoticeKind::Unapproved,
+                "what flower.toml runs and opens is not approved yet: landings wait for it, and worktrees are made \
+                 without it or not at all"
+                    .to_owned(),
+                Some(format!("read and approve it: `flower project approve {project}`")),
             );
         }
         let branch = &main.branch;
@@ -92,7 +109,7 @@ impl Registration {
             );
         }
         // Fails in a partial clone that lacks folders.
-        if repo.attributes_mention(&tip, crate::worktrees::create::LFS).await.unwrap_or(false) {
+        if repo.attributes_mention(&tip, flower_git::lfs::ATTRIBUTE).await.unwrap_or(false) {
             let (text, next) = match flower_git::has_lfs() {
                 true => (
                     "some files are in LFS: worktrees have their pointers, and a landing that adds the content of such a file is refused",

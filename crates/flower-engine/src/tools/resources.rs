@@ -2,6 +2,7 @@
 
 use crate::Tools;
 use crate::agent_text::AgentText;
+use crate::dispatch::RecallOptions;
 use crate::projects::ProjectChoice;
 use flower_contract::error::{Problem, ProblemKind};
 use flower_core::policy::Read;
@@ -39,7 +40,11 @@ impl Tools {
         match brief_number(uri) {
             Some(number) => {
                 self.access.reader(caller).await?.require(Read::Brief { number: Some(BriefId(number)) })?;
-                Ok(self.dispatcher.recall(BriefId(number), Some(BUDGET), None).await?.text)
+                Ok(self
+                    .dispatcher
+                    .recall(BriefId(number), RecallOptions { budget: Some(BUDGET), ..RecallOptions::default() })
+                    .await?
+                    .text)
             }
             None => Err(Problem::new(
                 ProblemKind::NotFound,

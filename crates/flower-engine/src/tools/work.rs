@@ -4,7 +4,7 @@ use super::arguments::{CheckInbox, HandBack, RecallBrief, ReservePaths, SendMess
 use super::text;
 use crate::Tools;
 use crate::agent_text::AgentText;
-use crate::dispatch::{ClaimOptions, HandBackRequest};
+use crate::dispatch::{ClaimOptions, HandBackRequest, RecallOptions};
 use crate::projects::ProjectChoice;
 use flower_contract::error::Problem;
 use flower_contract::view::{DispatchView, LeaseView, ToolAnswer};
@@ -53,7 +53,8 @@ pub(super) async fn start_work(
     }
     let budget = arguments.budget.unwrap_or(DEFAULT_TOKENS + HEAD_TOKENS);
     let rest = budget.saturating_sub(HEAD_TOKENS).max(MIN_TOKENS);
-    let recalled = tools.dispatcher.recall(BriefId(dispatch.brief), Some(rest), Some(number)).await?;
+    let options = RecallOptions { budget: Some(rest), dispatch: Some(number), ..RecallOptions::default() };
+    let recalled = tools.dispatcher.recall(BriefId(dispatch.brief), options).await?;
     tools.messages.mark_all_read(&caller).await?;
     head.line("");
     Ok(text(head.into_text() + &recalled.text))
@@ -91,7 +92,8 @@ pub(super) async fn recall_brief(
         Problem::usage("which brief?", "call `recall_brief` with `brief`; `list_briefs` and `search` find one")
     })?;
     tools.access.reader(caller).await?.require(Read::Brief { number: Some(brief) })?;
-    Ok(text(tools.dispatcher.recall(brief, arguments.budget, None).await?.text))
+    let options = RecallOptions { budget: arguments.budget, ..RecallOptions::default() };
+    Ok(text(tools.dispatcher.recall(brief, options).await?.text))
 }
 
 pub(super) async fn reserve_paths(

@@ -22,7 +22,10 @@ pub(super) async fn check_out(place: &WorktreePaths) -> Result<(), Problem> {
         return Ok(());
     }
     let io = |error: io::Error| crate::home::problem(&place.tree, &error);
-    let admin = write_admin(place).map_err(io)?;
+    let admin = write_admin(place).map_err(|error| {
+        let _ = super::disk::delete(&draft(place));
+        crate::home::repository_problem(&place.repository.git_dir, &error)
+    })?;
     fs::create_dir(&place.tree).and_then(|()| fs::write(place.tree.join(".git"), gitfile_text(&admin))).map_err(io)?;
     Repo::linked(&place.repository, &admin, &place.tree).with_deadline(CHECKOUT_TIMEOUT).check_out(&Head).await?;
     Ok(())
@@ -31,7 +34,7 @@ pub(super) async fn check_out(place: &WorktreePaths) -> Result<(), Problem> {
 /// Writes the folder that git has for a worktree.
 pub(super) fn write_admin(place: &WorktreePaths) -> io::Result<PathBuf> {
     let git_dir = &place.repository.git_dir;
-    let draft = git_dir.join(format!("flower.draft-{}", place.name));
+    let draft = draft(place);
     super::disk::delete(&draft)?;
     fs::create_dir(&draft)?;
     fs::write(draft.join("locked"), "flower\n")?;
@@ -58,6 +61,10 @@ pub(super) fn write_admin(place: &WorktreePaths) -> io::Result<PathBuf> {
         return Ok(admin);
     }
     Err(io::Error::other("a hundred worktrees of this name"))
+}
+
+fn draft(place: &WorktreePaths) -> PathBuf {
+    place.repository.git_dir.join(format!("flower.draft-{}", place.name))
 }
 
 fn taken(path: &Path) -> bool {

@@ -12,6 +12,7 @@ use flower_contract::error::{Problem, ProblemKind};
 use flower_contract::view::WorktreeView;
 use flower_core::worktree::{self, Seal, WorktreeKind};
 use flower_core::{BriefId, Caller, Command, Worktree};
+use flower_git::lfs::ATTRIBUTE as LFS;
 use flower_git::repository::Repository;
 use flower_git::{CommitId, RefUpdates};
 
@@ -132,16 +133,11 @@ impl Worktrees {
             self.require_approved(project, &facts.settings).await?;
         }
         setup::require_inside(&facts.settings.worktree)?;
-        let place = self.home.worktrees().join(project).join(name);
-        if self.home.dir().canonicalize().is_ok_and(|home| home.starts_with(&repository.root)) {
-            return refused(
-                format!(
-                    "FLOWER_HOME lies inside of {}, and a worktree never lies inside MAIN",
-                    repository.root.display()
-                ),
-                "set FLOWER_HOME to a folder elsewhere".into(),
-            );
+        let place = self.home.in_project(self.home.worktrees(), project).join(name);
+        if let Some(problem) = self.home.problem_inside(&repository.root) {
+            return Err(problem);
         }
+        crate::home::require_writable(repository)?;
         if std::fs::symlink_metadata(&place).is_ok() {
             return Err(Problem::new(
                 ProblemKind::Conflict,
@@ -238,13 +234,10 @@ impl Worktrees {
     }
 }
 
-/// How attributes name its filter.
-pub(crate) const LFS: &str = "filter=lfs";
-
 fn needs_lfs(facts: &Facts) -> Problem {
     Problem::new(
         ProblemKind::Refused,
-        format!("`{}` keeps large files in LFS, whose filter flower does not run", facts.from),
+        format!("`{}` keeps large files in LFS, whose contents a worktree does not have", facts.from),
         "take the pointers instead of the files: add `--lfs-pointers`",
     )
 }

@@ -26,7 +26,7 @@ impl Worktrees {
         findings.extend(self.check_leftover_directories(&live, &kept, fix));
         findings.extend(self.check_leftover_objects(fix).await?);
         for project in self.projects.list().await? {
-            let Some(repository) = Repository::discover(Path::new(&project.root)) else { continue };
+            let Ok(repository) = self.repository_of(&project) else { continue };
             findings.push(self.check_leftover_refs(&project.name, &repository, &live, &kept, fix).await?);
             findings.push(self.check_leftover_admin(&repository, &live, fix));
             findings.push(self.check_objects(&project.name, &repository, fix).await);
@@ -42,6 +42,8 @@ impl Worktrees {
                 Ok(TreeState::Present) => continue,
                 Ok(TreeState::Missing) => "its directory is gone".to_owned(),
                 Ok(TreeState::Unknown(evidence)) => evidence,
+                // The finding about the repository says what helps.
+                Err(_) if self.repository(&worktree.project).await.is_err() => continue,
                 Err(problem) => problem.message,
             };
             let fix = format!("`flower worktree restore {0}`, or `flower worktree remove {0}`", worktree.name);
@@ -56,7 +58,7 @@ impl Worktrees {
     /// Finds directories below FLOWER_HOME that belong to no worktree. They may contain work, so they are moved, never deleted.
     fn check_leftover_directories(&self, live: &[Worktree], kept: &[Worktree], fix: bool) -> Vec<Finding> {
         let known = |base: PathBuf| -> HashSet<PathBuf> {
-            live.iter().map(|worktree| base.join(&worktree.project).join(&worktree.name)).collect()
+            live.iter().map(|worktree| self.home.in_project(&base, &worktree.project).join(&worktree.name)).collect()
         };
         let mut strange = Vec::new();
         for base in [self.home.worktrees(), self.home.seals()] {
@@ -107,8 +109,13 @@ impl Worktrees {
 
     /// Finds object stores of projects that do not exist any more.
     async fn check_leftover_objects(&self, fix: bool) -> Result<Option<Finding>, Problem> {
-        let projects: HashSet<PathBuf> =
-            self.projects.list().await?.iter().map(|project| self.home.objects().join(&project.name)).collect();
+        let projects: HashSet<PathBuf> = self
+            .projects
+            .list()
+            .await?
+            .iter()
+            .map(|project| self.home.in_project(self.home.objects(), &project.name))
+            .collect();
         let strange: Vec<PathBuf> =
             below(&self.home.objects()).into_iter().filter(|path| !projects.contains(path)).collect();
         if strange.is_empty() {
@@ -164,11 +171,18 @@ impl Worktrees {
         Ok(mended("refs", evidence, done.map_err(|problem| problem.message)))
     }
 
+    /// Deletes the refs that [`Self::check_leftover_refs`] finds. Commits that nothing else reaches are kept below [`SAVED`].
+    pub(super) async fn forget_leftover_refs(&self, project: &str, repository: &Repository) -> Result<(), Problem> {
+        let live = self.store.read(|conn| worktrees::live(conn, None)).await?;
+        let kept = self.store.read(|conn| worktrees::removed(conn, None)).await?;
+        self.check_leftover_refs(project, repository, &live, &kept, true).await.map(drop)
+    }
+
     /// Finds worktrees that git lists although flower has removed them.
     fn check_leftover_admin(&self, repository: &Repository, live: &[Worktree], fix: bool) -> Finding {
         let ours = self.home.worktrees().canonicalize().unwrap_or_else(|_| self.home.worktrees());
         let expected: HashSet<PathBuf> =
-            live.iter().map(|worktree| ours.join(&worktree.project).join(&worktree.name)).collect();
+            live.iter().map(|worktree| self.home.in_project(&ours, &worktree.project).join(&worktree.name)).collect();
         let strange: Vec<PathBuf> = below(&repository.git_dir.join("worktrees"))
             .into_iter()
             .filter(|admin| {

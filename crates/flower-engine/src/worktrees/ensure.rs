@@ -39,7 +39,8 @@ impl Worktrees {
                 from: None,
                 brief,
                 no_setup: false,
-                lfs_pointers: false,
+                // A dispatch can say nothing else.
+                lfs_pointers: true,
             };
             self.create(&Caller::system(), project, new).await?;
         }

@@ -29,6 +29,10 @@ pub(crate) enum ImportError {
     Gitlink(String),
     #[error("it has brought {} of commits into MAIN's repository, and with {} more it would be over {}", size(*before), size(*more), size(*most))]
     Total { before: u64, more: u64, most: u64 },
+    #[error("the content {} of LFS in its new commits has more than {} GB", short(.0), in_gb(MAX_FILE_BYTES))]
+    LargeContent(String),
+    #[error("the content {} of LFS in its new commits has another hash or size than its pointer says", short(.0))]
+    Content(String),
     #[error("git finds fault with its new commits: {0}")]
     Fault(String),
     /// git failed for a reason that need not lie in the commits.
@@ -82,6 +86,11 @@ impl From<std::io::Error> for ImportError {
     fn from(error: std::io::Error) -> ImportError {
         ImportError::Git(GitError::Io { command: "index-pack".into(), error: error.to_string() })
     }
+}
+
+/// The begin of a hash.
+fn short(oid: &str) -> &str {
+    oid.get(..12).unwrap_or(oid)
 }
 
 /// A size for people.

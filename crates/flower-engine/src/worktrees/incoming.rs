@@ -2,6 +2,7 @@
 //! MAIN's objects and which no other git reads; if they are refused, the folder is deleted.
 
 use super::import_error::ImportError;
+use super::lfs::NewContents;
 use super::limits::{IMPORT_TIMEOUT, MAX_MEMORY_BYTES, MAX_PACKED_BYTES, max_imported};
 use super::paths::WorktreePaths;
 use super::{disk, inspect};
@@ -43,7 +44,10 @@ pub(super) async fn import(
         received?;
     }
     inspect::require_importable(&incoming.repo(), new, branch).await?;
-    add_to_imported(place, incoming.size()?, max_imported())?;
+    let contents = NewContents::find(place, &incoming.repo(), new).await?;
+    add_to_imported(place, incoming.size()?.saturating_add(contents.size()?), max_imported())?;
+    // Before the commits that name them, so that MAIN's repository never has a pointer alone.
+    contents.accept().await?;
     incoming.accept().await
 }
 

@@ -96,6 +96,11 @@ impl Worktrees {
         self.lending.wake.notify_one();
     }
 
+    /// Forgets the state of a copy, because the project has another name now.
+    pub(crate) fn forget_lending(&self, project: &str) {
+        self.lending.set(project, None);
+    }
+
     async fn lend_in_background(&self, project: &str) {
         self.lend_and_settle(project).await;
         // There was nothing to copy.
@@ -130,7 +135,7 @@ impl Worktrees {
         if facts.settings.worktree.objects == Objects::All {
             // The copy is deleted once no worktree reads it.
             if places.iter().all(|place| place.store().is_none()) {
-                super::reclaim(&self.home, &self.home.objects().join(project));
+                super::reclaim(&self.home, &self.home.in_project(self.home.objects(), project));
             }
             return;
         }
@@ -202,7 +207,7 @@ impl Worktrees {
         store: ObjectStore,
         tips: BTreeSet<ObjectId>,
     ) -> Result<Contents, Problem> {
-        let lock = self.lock_of(&self.home.objects().join(project));
+        let lock = self.lock_of(&self.home.in_project(self.home.objects(), project));
         let (lending, name) = (self.lending.clone(), project.to_owned());
         let task = tokio::spawn(async move {
             let _lock = lock.lock().await;
@@ -362,7 +367,7 @@ impl Worktrees {
     /// A description of the store; an error if it is damaged, or missing although worktrees read it.
     pub(super) async fn verify_objects(&self, project: &str, repository: &Repository) -> Result<String, Problem> {
         let store = ObjectStore::new(&self.home, project, repository);
-        let lock = self.lock_of(&self.home.objects().join(project));
+        let lock = self.lock_of(&self.home.in_project(self.home.objects(), project));
         let Ok(_lock) = lock.try_lock() else {
             return Ok(self.lending_note(project).unwrap_or_else(|| format!("{project}: being brought up to date")));
         };

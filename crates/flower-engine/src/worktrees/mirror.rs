@@ -17,6 +17,7 @@ use flower_contract::view::SyncView;
 use flower_core::event::WorktreeDiverged;
 use flower_core::worktree::{Seal, Stage};
 use flower_core::{Caller, Command, Refusal, Worktree};
+use flower_git::lfs::Lfs;
 use flower_git::{CommitId, GitError, Head, Merge, RefUpdates, Repo};
 use serde::{Deserialize, Serialize};
 use std::fs;
@@ -191,7 +192,7 @@ impl Worktrees {
         }
         linked.reset_index(&Head).await?;
         // Without this, every `git status` in the worktree would read all committed files again.
-        match linked.with_deadline(REFRESH_TIMEOUT).refresh_index().await {
+        match linked.with_lfs(Lfs::Pointers).with_deadline(REFRESH_TIMEOUT).refresh_index().await {
             // Only the next status is slower. A FIFO in place of an attributes file must not prevent the mirror.
             Err(GitError::Deadline { .. }) => {}
             refreshed => refreshed?,

@@ -15,6 +15,7 @@ mod incoming;
 pub(crate) mod inspect;
 pub(crate) mod landed;
 mod lending;
+pub(crate) mod lfs;
 pub(crate) mod limits;
 mod locks;
 mod mirror;
@@ -26,6 +27,7 @@ pub(crate) mod paths;
 pub(crate) mod private;
 mod project_hooks;
 mod reconcile;
+mod relink;
 pub(crate) mod remove;
 mod restore;
 pub(crate) mod setup;
@@ -44,9 +46,10 @@ use crate::clock::BootClock;
 use crate::home::Home;
 use crate::keyed_locks::KeyedLocks;
 use crate::notify::ChangeHints;
+use crate::repository_mark;
 use crate::{Access, Networks, Projects};
 use flower_contract::error::{Problem, ProblemKind};
-use flower_contract::view::{ArchiveView, WorktreeView};
+use flower_contract::view::{ArchiveView, ProjectView, WorktreeView};
 use flower_core::policy::Read;
 use flower_core::{Caller, Refusal, Worktree};
 use flower_git::repository::Repository;
@@ -174,14 +177,31 @@ impl Worktrees {
 
     /// The repository of a project. Fails if it is no longer at its path.
     pub(super) async fn repository(&self, project: &str) -> Result<Repository, Problem> {
-        let root = PathBuf::from(self.projects.get(project).await?.root);
-        match Repository::discover(&root) {
-            Some(repository) if repository.root == root => Ok(repository),
-            _ => Err(Problem::new(
+        self.repository_of(&self.projects.get(project).await?)
+    }
+
+    /// The repository of a project. Fails if it is no longer at its path, or another project's is there.
+    pub(crate) fn repository_of(&self, project: &ProjectView) -> Result<Repository, Problem> {
+        let (root, name) = (PathBuf::from(&project.root), &project.name);
+        let moved = format!("if it was moved: `flower project move {name} PATH`, or `flower up` in it");
+        let Some(repository) = Repository::discover(&root).filter(|found| found.root == root) else {
+            return Err(Problem {
+                kind: ProblemKind::Refused,
+                message: format!("{} is no repository any more", root.display()),
+                hints: vec![
+                    moved,
+                    format!("if it was deleted: `flower project remove {name}`; what is recorded about it stays"),
+                ],
+            });
+        };
+        // The mark of another flower says that it has served the repository since, which is allowed.
+        match repository_mark::read(&repository) {
+            Some(mark) if mark.home == self.home.dir() && mark.registered != project.at => Err(Problem::new(
                 ProblemKind::Refused,
-                format!("{} is no repository any more", root.display()),
-                format!("move it back, or let it go: `flower project remove {project}`"),
+                format!("{} is the repository of another project than `{name}`", root.display()),
+                moved,
             )),
+            _ => Ok(repository),
         }
     }
 }

@@ -64,7 +64,7 @@ impl Contents {
 
 impl ObjectStore {
     pub(super) fn new(home: &Home, project: &str, repository: &Repository) -> ObjectStore {
-        ObjectStore { folder: home.objects().join(project), repository: repository.clone() }
+        ObjectStore { folder: home.in_project(home.objects(), project), repository: repository.clone() }
     }
 
     /// The folder that is shown inside, in place of MAIN's objects.

@@ -12,6 +12,7 @@ use flower_contract::view::{NetworkView, ProtectionLevel, WorktreeState, Worktre
 use flower_core::dispatch::DispatchState;
 use flower_core::worktree::{Seal, Stage};
 use flower_core::{Dispatch, Main, Worktree};
+use flower_git::lfs::Lfs;
 use flower_git::{CommitId, GitError};
 use flower_store::dispatches;
 use flower_store::{landings, worktrees};
@@ -283,7 +284,7 @@ pub(crate) async fn is_dirty(place: &WorktreePaths) -> Result<bool, Problem> {
 pub(crate) async fn uncommitted(place: &WorktreePaths) -> Result<Vec<String>, Problem> {
     let linked = place.linked().ok_or_else(|| Problem::bug("a worktree that git does not know"))?;
     special_files::require_plain_files(place)?;
-    let paths = match linked.with_deadline(ASK_TIMEOUT).uncommitted().await {
+    let paths = match linked.with_lfs(Lfs::Pointers).with_deadline(ASK_TIMEOUT).uncommitted().await {
         Err(GitError::Deadline { .. }) => return Err(special_files::too_slow(place, ASK_TIMEOUT)),
         paths => paths?,
     };

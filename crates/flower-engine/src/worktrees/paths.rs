@@ -46,7 +46,7 @@ impl WorktreePaths {
         covered: Vec<PathBuf>,
     ) -> Result<WorktreePaths, Problem> {
         let place = |base: PathBuf| -> Result<PathBuf, Problem> {
-            let project = base.join(&worktree.project);
+            let project = home.in_project(base, &worktree.project);
             fs::create_dir_all(&project).map_err(|error| home.problem(&project, &error))?;
             // git records real paths, so the paths given to it must not contain links.
             let real = project.canonicalize().map_err(|error| home.problem(&project, &error))?;
@@ -56,7 +56,7 @@ impl WorktreePaths {
             number: Some(worktree.number),
             tree: place(home.worktrees())?,
             folder: place(home.seals())?,
-            objects: home.objects().join(&worktree.project),
+            objects: home.in_project(home.objects(), &worktree.project),
             repository,
             project: worktree.project.clone(),
             name: worktree.name.clone(),

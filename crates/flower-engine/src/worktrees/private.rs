@@ -3,6 +3,7 @@
 use super::caches;
 use super::disk;
 use super::facts::Facts;
+use super::lfs;
 use super::object_store;
 use super::partial::may_be_partial;
 use super::paths::{WorktreePaths, gitfile_text};
@@ -75,6 +76,9 @@ fn config(base: &CommitId, identity: &Identity, is_partial: bool) -> String {
     let mut text = format!(
         "[core]\n\trepositoryformatversion = {version}\n\tfilemode = true\n\tbare = false\n\tlogallrefupdates = true\n{extensions}"
     );
+    if flower_git::has_lfs() {
+        text.push_str(lfs::FILTER);
+    }
     if identity.name.is_some() || identity.email.is_some() {
         text.push_str("[user]\n");
     }
@@ -119,7 +123,7 @@ pub(crate) fn spec(
     spec.write.push(place.tree.clone());
     spec.binds.push(Bind { from: place.gitfile(), at: place.tree.join(".git"), write: false });
     spec.binds.push(Bind { from: place.home(), at: outer_home.clone(), write: true });
-    spec.read.push(home.playbooks().join(&place.project));
+    spec.read.push(home.in_project(home.playbooks(), &place.project));
     spec.read.extend(settings.read.iter().cloned());
     caches::add(&mut spec, place, &outer_home)?;
     spec.env.insert("HOME".into(), outer_home.to_string_lossy().into_owned());

@@ -176,7 +176,7 @@ fn outermost(listed: &[String]) -> Vec<PathBuf> {
 
 /// Links the house rules and the project's playbooks into a worktree. Returns the lines that exclude them from git.
 pub(super) fn playbooks(home: &Home, place: &WorktreePaths, settings: &WorktreeSettings) -> io::Result<Vec<String>> {
-    let copies = home.playbooks().join(&place.project);
+    let copies = home.in_project(home.playbooks(), &place.project);
     fs::create_dir_all(&copies)?;
     let rules = copies.join("house-rules.md");
     refresh(&rules, HOUSE_RULES.as_bytes())?;

@@ -7,6 +7,7 @@ use super::paths::WorktreePaths;
 use super::special_files::{self, ASK_TIMEOUT};
 use flower_contract::error::Problem;
 use flower_git::GitError;
+use flower_git::lfs::Lfs;
 use rustix::fs::{Mode, OFlags, ResolveFlags, openat2};
 use std::ffi::{OsStr, OsString};
 use std::fmt::Write as _;
@@ -27,7 +28,7 @@ const MAX_BYTES: usize = 8 << 20;
 pub(crate) async fn uncommitted_diff(place: &WorktreePaths, stat: bool) -> Result<Vec<u8>, Problem> {
     let linked = place.linked().ok_or_else(|| Problem::bug("a worktree that git does not know"))?;
     special_files::require_plain_files(place)?;
-    let linked = linked.with_deadline(ASK_TIMEOUT);
+    let linked = linked.with_lfs(Lfs::Pointers).with_deadline(ASK_TIMEOUT);
     let slow = |error: GitError| match error {
         GitError::Deadline { .. } => special_files::too_slow(place, ASK_TIMEOUT),
         error => Problem::from(error),

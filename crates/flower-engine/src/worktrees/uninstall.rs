@@ -48,7 +48,7 @@ impl Worktrees {
         let archived = self.archived(project).await?;
         let mut branches_left = Vec::new();
         if let Some(repository) = repository {
-            let in_main = self.branches_in_main(project, repository, &archived).await?;
+            let in_main = self.branches_in_main(project, repository).await?;
             let repo = Repo::main(repository);
             let branches = repo.own_refs_below("refs/heads/flower/").await?.into_iter();
             let branches = branches.map(|(name, object)| (name, CommitId::of_object(object)));
@@ -67,16 +67,18 @@ impl Worktrees {
 
     /// Removes flower's refs, excludes and settings. Branches with work that is not in MAIN and refs below `refs/flower/saved` stay,
     /// because the archive in FLOWER_HOME expires after a month.
-    pub(crate) async fn clean_repository(&self, project: &str, repository: &Repository) -> Result<(), Problem> {
+    pub(crate) async fn clean_repository(
+        &self,
+        repository: &Repository,
+        in_main: &[(OwnRef, CommitId)],
+    ) -> Result<(), Problem> {
         let repo = Repo::main(repository);
         let ours = repo.own_refs_below("refs/flower/").await?.into_iter().map(|(name, _)| name);
         let mut updates = RefUpdates::new();
         ours.filter(|name| !name.as_str().starts_with(SAVED)).for_each(|name| updates.delete(&name));
-        let archived = self.archived(project).await?;
-        let in_main = self.branches_in_main(project, repository, &archived).await?;
         in_main.iter().for_each(|(branch, tip)| updates.delete_at(branch, tip));
         repo.update_refs(updates).await?;
-        restore_exclude(repository).map_err(|error| self.home.problem(&repository.git_dir, &error))?;
+        restore_exclude(repository).map_err(|error| crate::home::repository_problem(&repository.git_dir, &error))?;
         super::gitlinks::disable_worktree_config(repository).await?;
         // git makes this folder with the first worktree; it is only removed if it is empty.
         let _ = std::fs::remove_dir(repository.git_dir.join("worktrees"));
@@ -84,15 +86,14 @@ impl Worktrees {
     }
 
     /// Branches of removed worktrees that have not moved since, and whose work is in MAIN.
-    async fn branches_in_main(
+    pub(crate) async fn branches_in_main(
         &self,
         project: &str,
         repository: &Repository,
-        archived: &[Worktree],
     ) -> Result<Vec<(OwnRef, CommitId)>, Problem> {
         let Ok(facts) = self.facts_of(project).await else { return Ok(Vec::new()) };
         let mut found = Vec::new();
-        for worktree in archived {
+        for worktree in &self.archived(project).await? {
             let Some(kept) = &worktree.archive else { continue };
             let (branch, tip) = (OwnRef::branch(&worktree.branch)?, CommitId::parse(&kept.tip)?);
             let now = Repo::main(repository).tip(&branch).await?;

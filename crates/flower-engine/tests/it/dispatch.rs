@@ -105,6 +105,29 @@ async fn work_is_handed_back_once_it_is_committed_and_lands_with_its_brief() {
 }
 
 #[tokio::test]
+async fn a_result_on_its_way_into_the_queue_does_not_wait_for_the_operator() {
+    let engine = Engine::with_project().await;
+    let (dispatch, dir) = requested(&engine, "Cart", "one").await;
+    let agent = worker(&engine, dispatch.id).await;
+    claim(&engine, &agent, dispatch.id).await.expect("claimed");
+    commit_in(&dir, "cart.txt", "2\n");
+    let reader = {
+        let overview = engine.app.overview.clone();
+        tokio::spawn(async move {
+            loop {
+                let items = overview.inbox(&operator()).await.expect("the inbox");
+                if !items.is_empty() {
+                    return items;
+                }
+            }
+        })
+    };
+    hand_back(&engine, &agent, dispatch.id, 1).await.expect("handed back");
+    assert!(!reader.is_finished(), "{:?}", reader.await);
+    reader.abort();
+}
+
+#[tokio::test]
 async fn work_that_does_not_merge_with_main_is_not_taken_back() {
     let engine = Engine::with_project().await;
     engine.run_merge_queue();

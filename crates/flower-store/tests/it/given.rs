@@ -148,6 +148,8 @@ pub fn a_life(ledger: &Ledger) {
     ledger.done(token("lane", Some(BriefId(2))));
     ledger.done(Command::RevokeToken { id: "night".into() });
     ledger.done(Command::RemoveProject { name: "docs".into() });
+    ledger.done(project("draft"));
+    ledger.done(Command::RenameProject { name: "draft".into(), to: "shop".into() });
     ledger.done(worktree("web", "fix", Some(BriefId(2))));
     ledger.done(Command::FinishWorktree { number: WorktreeId(1), path: "/w/fix".into() });
     ledger.done(Command::ApproveCommands { project: "web".into(), sha256: chain::sha256(b"npm ci") });

@@ -59,6 +59,7 @@ on_both!(a_rebuild_mends_what_was_changed_by_hand, |db: Database| {
         ("tokens", "UPDATE tokens SET revoked_at = NULL"),
         ("worktrees", "UPDATE worktrees SET stage = 'removed', live = 0"),
         ("approvals", "DELETE FROM approvals"),
+        ("former_names", "DELETE FROM former_names"),
         ("landings", "UPDATE landings SET open = 0"),
         ("landing_briefs", "DELETE FROM landing_briefs"),
         ("mains", "DELETE FROM mains"),

@@ -113,7 +113,7 @@ fn downloads() -> Vec<Figure> {
         }
     });
     let manifest = (0..CRATES).fold(
-        "[package]\nname = \"all\"\nversion = \"0.1.0\"\nedition = \"2024\"\n[lib]\npath = \"lib.rs\"\n[dependencies]\n".to_owned(),
+        "[workspace]\n[package]\nname = \"all\"\nversion = \"0.1.0\"\nedition = \"2024\"\n[lib]\npath = \"lib.rs\"\n[dependencies]\n".to_owned(),
         |text, number| text + &format!("{} = \"1\"\n", name(number)),
     );
     let source = format!(

@@ -1,6 +1,6 @@
 //! Prints a dispatch.
 
-use super::output::{Style, ago, plain};
+use super::output::{Style, ago, plain, time_left};
 use flower_contract::view::DispatchView;
 use flower_core::dispatch::DispatchState;
 
@@ -24,12 +24,13 @@ pub fn page(d: &DispatchView, style: Style) -> String {
         Some(claim) => {
             line(
                 "held by",
-                &format!("{}, fence {}, since {}", plain(&claim.holder), claim.fence, ago(&claim.since, now)),
+                &format!("{}, fence {}, claimed {}", plain(&claim.holder), claim.fence, ago(&claim.since, now)),
             );
-            line("until", &format!("{} without a heartbeat", claim.expires_at));
+            line("ends in", &format!("{} without a heartbeat", time_left(&claim.expires_at, now)));
         }
         None if d.state != DispatchState::Requested && d.held_by.is_some() => {
-            line("done by", &plain(d.held_by.as_deref().unwrap_or_default()));
+            let how = if d.state == DispatchState::Cancelled { "was held by" } else { "done by" };
+            line(how, &plain(d.held_by.as_deref().unwrap_or_default()));
         }
         None => line("for", &plain(d.agent.as_deref().unwrap_or("any agent"))),
     }

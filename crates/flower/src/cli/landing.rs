@@ -12,7 +12,8 @@ use std::io::IsTerminal;
 const MAX_PATHS: usize = 10;
 
 /// Said wherever it matters: without checks, flower keeps nothing broken out of MAIN.
-pub const NO_CHECKS: &str = "no checks: whatever merges lands, broken or not; `flower init` proposes some";
+pub const NO_CHECKS: &str =
+    "no checks are configured, so every landing that merges reaches MAIN untested; `flower init` proposes some";
 
 /// A warning on standard error if the project has no checks.
 pub async fn warn_without_checks(context: &Context, client: &Client, project: Option<&str>) {
@@ -28,7 +29,7 @@ pub async fn warn_without_checks(context: &Context, client: &Client, project: Op
 }
 
 pub fn state(state: State, style: Style) -> String {
-    let word = state.as_str();
+    let word = state.in_words();
     match state {
         State::Landed => style.good(word),
         State::Rejected | State::RolledBack => style.bad(word),
@@ -78,7 +79,8 @@ pub fn page(l: &LandingView, style: Style) -> String {
     }
     line("commit", short(&l.commit));
     if let Some(count) = l.upstream {
-        line("forward", &format!("by {count} commits of the remote, checked at the last one"));
+        let commits = if count == 1 { "commit" } else { "commits" };
+        line("forward", &format!("by {count} {commits} of the remote, checked at the last one"));
     }
     if let Some(merged) = &l.merge_commit {
         line("merge", &format!("{} on {}", short(merged), l.onto.as_deref().map_or("nothing", short)));

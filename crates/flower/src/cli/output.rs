@@ -181,6 +181,19 @@ pub fn ago(at: &str, now: jiff::Timestamp) -> String {
     }
 }
 
+/// A time that is still to come, as `15 minutes`, rounded up.
+pub fn time_left(at: &str, now: jiff::Timestamp) -> String {
+    let Ok(then) = at.parse::<jiff::Timestamp>() else { return at.to_owned() };
+    let seconds = (then.as_second() - now.as_second()).max(0);
+    let (count, unit) = match seconds {
+        0..60 => (seconds, "second"),
+        60..5_400 => ((seconds + 59) / 60, "minute"),
+        5_400..129_600 => ((seconds + 3_599) / 3_600, "hour"),
+        _ => ((seconds + 86_399) / 86_400, "day"),
+    };
+    format!("{count} {unit}{}", if count == 1 { "" } else { "s" })
+}
+
 /// A number of bytes with a unit.
 pub fn size(bytes: u64) -> String {
     const UNITS: [&str; 5] = ["B", "KB", "MB", "GB", "TB"];
@@ -211,6 +224,22 @@ mod tests {
         table.row(vec!["12".to_owned().into(), "short".to_owned().into(), "just now".to_owned().into()]);
         let text = table.render(Style::new(false), Some(25));
         assert_eq!(text, "#   TITLE         UPDATED\n1   世界世界世…   3h ago\n12  short         just now\n");
+    }
+
+    #[test]
+    fn a_time_to_come_is_a_duration() {
+        let now: jiff::Timestamp = "2026-11-15T12:00:00Z".parse().unwrap();
+        for (at, text) in [
+            ("2026-11-15T12:14:59.33Z", "15 minutes"),
+            ("2026-11-15T12:01:00Z", "1 minute"),
+            ("2026-11-15T12:00:30Z", "30 seconds"),
+            ("2026-11-15T14:00:00Z", "2 hours"),
+            ("2026-11-18T12:00:00Z", "3 days"),
+            ("2026-11-15T11:00:00Z", "0 seconds"),
+            ("nonsense", "nonsense"),
+        ] {
+            assert_eq!(time_left(at, now), text);
+        }
     }
 
     #[test]

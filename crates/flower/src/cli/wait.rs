@@ -89,7 +89,7 @@ fn still_waiting(landing: &LandingView, waited: Duration) -> Problem {
     let because = landing.reason.as_ref().map_or_else(String::new, |reason| format!(": {reason}"));
     Problem {
         kind: ProblemKind::StillWaiting,
-        message: format!("landing {id} is still {state} after {seconds} s{because}"),
+        message: format!("landing {id} is still {} after {seconds} s{because}", state.in_words()),
         hints: vec![format!(
             "it stays in the queue: `flower queue show {id}`; take it out: `flower queue cancel {id}`"
         )],
@@ -226,7 +226,7 @@ fn state_of(landing: &LandingView) -> String {
     match (landing.state, &landing.reason) {
         (State::Checking, _) => String::new(),
         (State::Queued, Some(reason)) => format!("{}, {reason}", landing.state),
-        _ => landing.state.to_string(),
+        _ => landing.state.in_words().to_owned(),
     }
 }
 

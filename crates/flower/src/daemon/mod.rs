@@ -52,6 +52,9 @@ pub fn run(config: &Config, report: &mut dyn FnMut(Report)) -> Result<(), Proble
     let holder = Holder::this_process(config.home.dir(), None);
     let lock = Lock::acquire(&config.home.lock(), &holder).map_err(|error| already_running(&config.home, error))?;
     raise_file_limit();
+    if let Ok(program) = std::env::current_exe() {
+        flower_git::lfs::set_filter_program(program);
+    }
     let runtime = tokio::runtime::Builder::new_multi_thread()
         .enable_all()
         .build()

@@ -8,9 +8,10 @@ use flower_contract::error::ProblemEnvelope;
 use flower_contract::request::{Beat, Claim, HandBack, NewDispatch, Packet, Why};
 use flower_contract::view::{DispatchView, HandBackView, PacketView, RecallView};
 use flower_core::dispatch;
+use flower_core::recall::Calls;
 use flower_core::{BriefId, DispatchId, Fence};
 use flower_engine::App;
-use flower_engine::dispatch::{ClaimOptions, HandBackRequest};
+use flower_engine::dispatch::{ClaimOptions, HandBackRequest, RecallOptions};
 use serde::Deserialize;
 use std::sync::Arc;
 use std::time::Duration;
@@ -138,6 +139,9 @@ pub(super) async fn hand_back(
 pub(super) struct RecallQuery {
     /// Maximum length in tokens, from 500 to 50,000; 4,000 by default.
     budget: Option<u64>,
+    /// Names commands of the command line in place of tools.
+    #[serde(default)]
+    shell: bool,
 }
 
 /// The recall of a brief: the same text as that of the tool `recall_brief`.
@@ -148,5 +152,7 @@ pub(super) async fn recall(
     Path(number): Path<BriefId>,
     Query(q): Query<RecallQuery>,
 ) -> Answer<RecallView> {
-    Ok(Json(app.dispatcher.recall(number, q.budget, None).await?))
+    let calls = if q.shell { Calls::Shell } else { Calls::Tools };
+    let options = RecallOptions { budget: q.budget, calls, ..RecallOptions::default() };
+    Ok(Json(app.dispatcher.recall(number, options).await?))
 }

@@ -57,6 +57,8 @@ fn api() -> OpenApiRouter<Arc<App>> {
         .routes(routes!(projects::list_projects, projects::register_project))
         .routes(routes!(projects::remove_project))
         .routes(routes!(projects::preview_removal))
+        .routes(routes!(projects::move_project))
+        .routes(routes!(projects::rename_project))
         .routes(routes!(projects::commands, projects::approve))
         .routes(routes!(worktrees::list_worktrees, worktrees::create_worktree))
         .routes(routes!(worktrees::show_worktree, worktrees::remove_worktree))

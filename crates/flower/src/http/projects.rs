@@ -5,7 +5,7 @@ use super::extract::{Body, Path, Who};
 use axum::Json;
 use axum::extract::State;
 use flower_contract::error::ProblemEnvelope;
-use flower_contract::request::{Approve, NewProject};
+use flower_contract::request::{Approve, MoveProject, NewProject, RenameProject};
 use flower_contract::view::{CommandsView, ProjectView, RemovedProject};
 use flower_engine::App;
 use std::sync::Arc;
@@ -45,6 +45,30 @@ pub(super) async fn preview_removal(
     Path(name): Path<String>,
 ) -> Answer<RemovedProject> {
     Ok(Json(app.registration.preview_removal(&caller, &name).await?))
+}
+
+/// Records that the repository of a project lies elsewhere now, and repairs its worktrees.
+#[utoipa::path(post, path = "/api/projects/{name}/move", tag = "projects", params(("name" = String, Path)),
+    request_body = MoveProject, responses((status = 200, body = ProjectView), (status = "4XX", body = ProblemEnvelope)))]
+pub(super) async fn move_project(
+    State(app): State<Arc<App>>,
+    Who(caller): Who,
+    Path(name): Path<String>,
+    Body(b): Body<MoveProject>,
+) -> Answer<ProjectView> {
+    Ok(Json(app.registration.relocate(&caller, &name, &b.path).await?))
+}
+
+/// Gives a project another name. Requests with the old name are refused, and name the new one.
+#[utoipa::path(post, path = "/api/projects/{name}/rename", tag = "projects", params(("name" = String, Path)),
+    request_body = RenameProject, responses((status = 200, body = ProjectView), (status = "4XX", body = ProblemEnvelope)))]
+pub(super) async fn rename_project(
+    State(app): State<Arc<App>>,
+    Who(caller): Who,
+    Path(name): Path<String>,
+    Body(b): Body<RenameProject>,
+) -> Answer<ProjectView> {
+    Ok(Json(app.registration.rename(&caller, &name, &b.name).await?))
 }
 
 /// The commands of the project's `flower.toml`, and whether they are approved.

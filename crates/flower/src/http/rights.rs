@@ -68,6 +68,8 @@ pub(super) fn need(method: &Method, route: &str) -> Option<Need> {
         ("POST", "/api/projects") => Need::Role(Right::Own),
         ("DELETE", "/api/projects/{name}") => Need::Role(Right::Own),
         ("GET", "/api/projects/{name}/removal") => Need::Role(Right::Own),
+        ("POST", "/api/projects/{name}/move") => Need::Role(Right::Own),
+        ("POST", "/api/projects/{name}/rename") => Need::Role(Right::Own),
         ("GET", "/api/projects/{name}/commands") => Need::Project,
         ("POST", "/api/projects/{name}/commands") => Need::Role(Right::Own),
         ("GET", "/api/worktrees") => Need::Chosen,

@@ -10,11 +10,12 @@ use std::fs;
 use std::os::unix::fs::symlink;
 
 /// Replaces what differs between two runs: times, ids, ports, and what the machine has.
-const FILTERS: [(&str, &str); 16] = [
+const FILTERS: [(&str, &str); 17] = [
     (r"127\.0\.0\.1:\d+", "127.0.0.1:[port]"),
     (r"\b(just now|\d+[smh] ago)", "[ago]"),
     // The column is as wide as the time in it.
     (r"SINCE +WHY", "SINCE  WHY"),
+    (r"\d+ minutes? without", "[left] without"),
     (r"\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d[.\d]*Z", "[time]"),
     (r"\d{4}-\d\d-\d\d", "[date]"),
     (r"\b\d+\.\ds\b", "[seconds]"),

@@ -158,6 +158,9 @@ fn command() -> impl Strategy<Value = Command> {
         2 => (project(), select(&["/web", "/api", "/docs"][..]))
             .prop_map(|(name, root)| Command::RegisterProject { name, root: root.to_owned() }),
         1 => project().prop_map(|name| Command::RemoveProject { name }),
+        1 => (project(), select(&["/web", "/moved"][..]))
+            .prop_map(|(name, root)| Command::MoveProject { name, root: root.to_owned() }),
+        1 => (project(), project()).prop_map(|(name, to)| Command::RenameProject { name, to }),
         3 => (select(&["worker-1", "worker-2", "worker-3", "a b"][..]), select(Role::ALL), maybe(1, number())).prop_map(
             |(agent, role, brief)| {
                 let (id, agent, sha256) = (String::new(), agent.to_owned(), String::new());

@@ -2,10 +2,10 @@
 
 use flower_core::readiness::DispatchKind;
 use flower_core::recall::{
-    About, Change, Happening, Held, Linked, MainNow, Neighbour, Origin, Participant, Place, Question, Recall, Run,
-    RunState, Spec, Written,
+    About, Calls, Change, Check, Happening, Held, Linked, MainNow, Moved, Neighbour, Origin, Participant, Place,
+    Question, Recall, Run, RunState, Spec, Written,
 };
-use flower_core::{Actor, ActorType, BriefId, BriefKind, DispatchId, Fence, LinkKind, Role, Status};
+use flower_core::{Actor, ActorType, BriefId, BriefKind, DispatchId, Fence, LinkKind, Status};
 use proptest::prelude::*;
 use proptest::sample::select;
 
@@ -28,7 +28,7 @@ pub fn building() -> Recall {
             holder: Some("worker-1".into()),
             spec_version: 2,
             evidence: None,
-            others: vec!["worker-2".into()],
+            agents: 2,
         }),
         place: Some(Place {
             worktree: "dark-mode".into(),
@@ -36,9 +36,16 @@ pub fn building() -> Recall {
             path: "/home/ada/worktrees/dark-mode".into(),
             sealed: true,
         }),
-        main: Some(MainNow { branch: "main".into(), tip: "4f2c9d1".into(), state: "stable".into(), reason: None }),
+        main: Some(MainNow {
+            branch: "main".into(),
+            tip: "4f2c9d1".into(),
+            state: "stable".into(),
+            reason: None,
+            moved: Some(Moved { commits: 3, shared: vec!["src/theme.css".into()] }),
+        }),
         spec: Some(Spec {
             version: 3,
+            newest: 3,
             accepted: Some(3),
             markdown:
                 "# Dark mode\n\nThe colours follow the system.\n\n- A switch in the settings: system, light, dark.\n\
@@ -46,6 +53,10 @@ pub fn building() -> Recall {
                     .into(),
             origin: origin("ada"),
         }),
+        checks: vec![
+            Check { name: "test".into(), command: "npm test".into(), paths: Vec::new() },
+            Check { name: "web".into(), command: "npm run e2e".into(), paths: vec!["web/**".into()] },
+        ],
         changes: vec![
             change(2, "The colours follow the system unless somebody chooses otherwise."),
             change(1, "A switch is needed."),
@@ -63,7 +74,7 @@ pub fn building() -> Recall {
             neighbour(BriefId(9), "Settings", Status::InReview),
         ],
         dependents: vec![neighbour(BriefId(15), "Pictures for dark pages", Status::Planned)],
-        participants: vec![participant("worker-1"), participant("worker-2")],
+        participants: vec![participant("worker-2")],
         leases: vec![Held {
             holder: "worker-2".into(),
             worktree: "dark-mode".into(),
@@ -79,6 +90,7 @@ pub fn building() -> Recall {
             Linked { kind: LinkKind::Address, target: "https://issues.example/77".into(), label: None },
         ],
         unread: 2,
+        calls: Calls::Tools,
     }
 }
 
@@ -125,7 +137,7 @@ fn neighbour(number: BriefId, title: &str, status: Status) -> Neighbour {
 }
 
 fn participant(name: &str) -> Participant {
-    Participant { name: name.into(), sort: ActorType::Agent, role: Role::Worker, worktree: Some("dark-mode".into()) }
+    Participant { name: name.into(), worktree: Some("dark-mode".into()) }
 }
 
 /// Short, long, hostile and very long texts.
@@ -167,9 +179,9 @@ fn many<T: std::fmt::Debug + Clone + 'static>(of: BoxedStrategy<T>) -> BoxedStra
 fn any_run() -> BoxedStrategy<Run> {
     let numbers = (any_id(), any_id(), any_number());
     let words = (select(DispatchKind::ALL), select(RunState::ALL));
-    let texts = (prop::option::of(any_text()), prop::option::of(any_written()), many(any_text()));
+    let texts = (prop::option::of(any_text()), prop::option::of(any_written()), any_number());
     (numbers, words, texts)
-        .prop_map(|((dispatch, fence, spec_version), (kind, state), (holder, evidence, others))| Run {
+        .prop_map(|((dispatch, fence, spec_version), (kind, state), (holder, evidence, agents))| Run {
             dispatch,
             kind,
             state,
@@ -177,7 +189,7 @@ fn any_run() -> BoxedStrategy<Run> {
             holder,
             spec_version,
             evidence,
-            others,
+            agents,
         })
         .boxed()
 }
@@ -203,8 +215,9 @@ fn any_about() -> BoxedStrategy<About> {
 }
 
 fn any_main() -> BoxedStrategy<MainNow> {
-    (any_text(), any_text(), any_text(), prop::option::of(any_text()))
-        .prop_map(|(branch, tip, state, reason)| MainNow { branch, tip, state, reason })
+    let moved = (any_number(), many(any_text())).prop_map(|(commits, shared)| Moved { commits, shared });
+    (any_text(), any_text(), any_text(), prop::option::of(any_text()), prop::option::of(moved))
+        .prop_map(|(branch, tip, state, reason, moved)| MainNow { branch, tip, state, reason, moved })
         .boxed()
 }
 
@@ -215,8 +228,8 @@ fn any_place() -> BoxedStrategy<Place> {
 }
 
 fn any_spec() -> BoxedStrategy<Spec> {
-    (any_number(), prop::option::of(any_number()), any_text(), any_origin())
-        .prop_map(|(version, accepted, markdown, origin)| Spec { version, accepted, markdown, origin })
+    (any_number(), any_number(), prop::option::of(any_number()), any_text(), any_origin())
+        .prop_map(|(version, newest, accepted, markdown, origin)| Spec { version, newest, accepted, markdown, origin })
         .boxed()
 }
 
@@ -233,9 +246,11 @@ fn any_question() -> BoxedStrategy<Question> {
 }
 
 fn any_participant() -> BoxedStrategy<Participant> {
-    (any_text(), select(ActorType::ALL), select(Role::ALL), prop::option::of(any_text()))
-        .prop_map(|(name, sort, role, worktree)| Participant { name, sort, role, worktree })
-        .boxed()
+    (any_text(), prop::option::of(any_text())).prop_map(|(name, worktree)| Participant { name, worktree }).boxed()
+}
+
+fn any_check() -> BoxedStrategy<Check> {
+    (any_text(), any_text(), many(any_text())).prop_map(|(name, command, paths)| Check { name, command, paths }).boxed()
 }
 
 fn any_lease() -> BoxedStrategy<Held> {
@@ -264,13 +279,14 @@ pub fn any_recall() -> impl Strategy<Value = Recall> {
         prop::option::of(any_main()),
         prop::option::of(any_spec()),
         any_number(),
+        select([Calls::Tools, Calls::Shell].as_slice()),
     );
-    let texts = (many(any_change()), many(any_question()), many(any_happening()));
+    let texts = (many(any_check()), many(any_change()), many(any_question()), many(any_happening()));
     let others =
         (many(any_neighbour()), many(any_neighbour()), many(any_participant()), many(any_lease()), many(any_link()));
     (state, texts, others).prop_map(|(state, texts, others)| {
-        let (brief, run, place, main, spec, unread) = state;
-        let (changes, questions, trace) = texts;
+        let (brief, run, place, main, spec, unread, calls) = state;
+        let (checks, changes, questions, trace) = texts;
         let (needs, dependents, participants, leases, links) = others;
         Recall {
             brief,
@@ -278,6 +294,7 @@ pub fn any_recall() -> impl Strategy<Value = Recall> {
             place,
             main,
             spec,
+            checks,
             changes,
             questions,
             needs,
@@ -287,6 +304,7 @@ pub fn any_recall() -> impl Strategy<Value = Recall> {
             trace,
             links,
             unread,
+            calls,
         }
     })
 }

@@ -2,12 +2,14 @@
 //!
 //! Only files that equal the old commit change. Edited, untracked and ignored files stay as they are.
 
+use super::lfs;
 use crate::home::Home;
 use crate::own_refs::SAVED;
 use crate::worktrees::disk;
 use flower_contract::error::{Problem, ProblemKind};
+use flower_git::lfs::Lfs;
 use flower_git::repository::Repository;
-use flower_git::{Change, ChangeKind, CommitId, OwnRef, Repo, Treeish};
+use flower_git::{Change, ChangeKind, CommitId, OwnRef, Repo, TreeId, Treeish};
 use std::collections::HashSet;
 use std::ffi::{OsStr, OsString};
 use std::fs;
@@ -22,6 +24,9 @@ const CHECKOUT_TIMEOUT: Duration = Duration::from_secs(30 * 60);
 const MAX_LOCK_TRIES: u32 = 20;
 /// The same for what is tried again soon.
 const MAX_SHORT_TRIES: u32 = 4;
+/// Untracked files that are compared with what a landing brings; more are not there by chance.
+const MAX_COMPARED: usize = 20;
+const MAX_COMPARED_BYTES: u64 = 1 << 20;
 const LOCK_POLL_INTERVAL: Duration = Duration::from_millis(250);
 
 /// The paths in which two trees differ, without detection of renames.
@@ -33,9 +38,32 @@ pub(crate) async fn changes(
     Ok(Repo::main(repository).with_deadline(CHECKOUT_TIMEOUT).diff_trees(from, to).await?)
 }
 
-/// Untracked files that the changes would overwrite, ignored ones such as `.env` among them.
-pub(crate) fn blocking_files(repository: &Repository, changes: &[Change]) -> Vec<String> {
-    obstacles(repository, changes).into_iter().map(|(change, _)| change.name()).collect()
+/// Untracked files that the changes to `tree` would overwrite with other content, ignored ones such as `.env` among them.
+pub(crate) async fn blocking_files(
+    repository: &Repository,
+    changes: &[Change],
+    tree: &TreeId,
+) -> Result<Vec<String>, Problem> {
+    let mut blocking = Vec::new();
+    let mut compared = 0;
+    for (change, path) in obstacles(repository, changes) {
+        compared += 1;
+        if path != Path::new(&change.path) || compared > MAX_COMPARED || !is_there(repository, change, tree).await? {
+            blocking.push(change.name());
+        }
+    }
+    Ok(blocking)
+}
+
+/// Whether the file that a change adds is in the checkout already, with the same content and mode.
+async fn is_there(repository: &Repository, change: &Change, tree: &TreeId) -> Result<bool, Problem> {
+    let Some(file) = disk::existing_beneath(&repository.root, Path::new(&change.path)) else { return Ok(false) };
+    let Ok(found) = fs::symlink_metadata(&file) else { return Ok(false) };
+    let mode = if found.mode() & 0o100 == 0 { "100644" } else { "100755" };
+    let is_comparable = found.is_file() && found.len() <= MAX_COMPARED_BYTES && change.mode == mode;
+    let Some(path) = change.path.to_str().filter(|_| is_comparable) else { return Ok(false) };
+    let content = Repo::main(repository).read_file(tree, path).await?;
+    Ok(content.is_some_and(|content| fs::read(&file).is_ok_and(|own| own == content)))
 }
 
 /// The changes that add a file where an untracked file or folder is, each with the path that is in its way.
@@ -83,7 +111,7 @@ pub(crate) async fn update_checkout(
     (from, to): (&CommitId, &CommitId),
     changes: &[Change],
 ) -> Result<Vec<String>, Problem> {
-    if blocking_files(repository, changes).is_empty() {
+    if obstacles(repository, changes).is_empty() {
         // The fast ways. Both fail if any file that changes was edited.
         let updated = match staged {
             Ok(Some(staged)) => staged.swap_in(from, to, changes).await,
@@ -101,7 +129,8 @@ pub(crate) async fn update_checkout(
 
 async fn update_by_git(repository: &Repository, from: &CommitId, to: &CommitId) -> Result<(), Problem> {
     wait_for_index_lock(repository).await;
-    Ok(Repo::main(repository).with_deadline(CHECKOUT_TIMEOUT).move_checkout(from, to).await?)
+    let lfs = lfs::in_checkout(repository).await?;
+    Ok(Repo::main(repository).with_lfs(lfs).with_deadline(CHECKOUT_TIMEOUT).move_checkout(from, to).await?)
 }
 
 /// Whether a regular file is added, replaced or deleted: no link, no folder that becomes a file.
@@ -151,7 +180,8 @@ impl<'a> StagedFiles<'a> {
         let new = changes.iter().filter(|change| change.kind != ChangeKind::Deleted);
         let new: Vec<&OsStr> = new.map(|change| change.path.as_os_str()).collect();
         if !new.is_empty() {
-            index.repo().export_files(&new, folder).await?;
+            let lfs = lfs::in_checkout(repository).await?;
+            index.repo().with_lfs(lfs).export_files(&new, folder).await?;
         }
         Ok(Some(staged))
     }
@@ -179,7 +209,7 @@ impl<'a> StagedFiles<'a> {
         self.index.repo().refresh_index().await?;
         if !self.index.install().map_err(io)? {
             // The index was changed meanwhile: git merges the update into it.
-            let repo = Repo::main(repository);
+            let repo = Repo::main(repository).with_lfs(Lfs::Pointers);
             repo.move_index_only(from, to).await?;
             repo.with_deadline(CHECKOUT_TIMEOUT).refresh_index().await?;
         }
@@ -214,7 +244,8 @@ impl<'a> NextIndex<'a> {
     }
 
     fn repo(&self) -> Repo {
-        Repo::main(self.repository).with_index(&self.file).with_deadline(CHECKOUT_TIMEOUT)
+        let repo = Repo::main(self.repository).with_lfs(Lfs::Pointers);
+        repo.with_index(&self.file).with_deadline(CHECKOUT_TIMEOUT)
     }
 
     /// Replaces the index under git's lock, as git does. Returns false if the index has changed since it was copied, or another
@@ -344,9 +375,11 @@ async fn update_files_individually(
     for path in delete {
         remove_file(repository, Path::new(path)).map_err(|error| crate::home::problem(&repository.root, &error))?;
     }
-    Repo::main(repository).with_index(&index).with_deadline(CHECKOUT_TIMEOUT).write_files(&write).await?;
+    let lfs = lfs::in_checkout(repository).await?;
+    let repo = Repo::main(repository).with_lfs(lfs).with_index(&index).with_deadline(CHECKOUT_TIMEOUT);
+    repo.write_files(&write).await?;
     save_staged(repository, from, to).await?;
-    let repo = Repo::main(repository);
+    let repo = Repo::main(repository).with_lfs(Lfs::Pointers);
     repo.read_index(to).await?;
     repo.with_deadline(CHECKOUT_TIMEOUT).refresh_index().await?;
     Ok(skipped)
@@ -366,7 +399,7 @@ async fn save_staged(repository: &Repository, from: &CommitId, to: &CommitId) ->
 
 /// Paths of `commit` whose content differs in the checkout. Leaves `index` at `commit`.
 async fn differing(repository: &Repository, index: &Path, commit: &CommitId) -> Result<HashSet<OsString>, Problem> {
-    let repo = Repo::main(repository).with_index(index).with_deadline(CHECKOUT_TIMEOUT);
+    let repo = Repo::main(repository).with_lfs(Lfs::Pointers).with_index(index).with_deadline(CHECKOUT_TIMEOUT);
     repo.read_index(commit).await?;
     repo.refresh_index().await?;
     Ok(repo.differing_files().await?.into_iter().collect())

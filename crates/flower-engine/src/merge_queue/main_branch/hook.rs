@@ -88,7 +88,8 @@ pub(super) fn install(repository: &Repository, branch: &str) -> Result<(), Probl
     }
     let folder = hooks_dir(repository);
     for (name, text) in [(BRANCH_HOOK, branch_hook(branch)), (INDEX_HOOK, index_hook())] {
-        install_one(&folder, name, &text).map_err(|error| crate::home::problem(&folder.join(name), &error))?;
+        install_one(&folder, name, &text)
+            .map_err(|error| crate::home::repository_problem(&folder.join(name), &error))?;
     }
     Ok(())
 }

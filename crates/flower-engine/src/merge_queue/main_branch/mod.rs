@@ -3,6 +3,8 @@
 pub(crate) mod checkout;
 mod history;
 pub(crate) mod hook;
+mod last_move;
+pub(crate) mod lfs;
 mod open_merge;
 mod put_back;
 mod recovery;
@@ -16,7 +18,7 @@ pub(super) use watch::MainWatch;
 
 use crate::MergeQueue;
 use crate::projects::ProjectChoice;
-use crate::settings::Objects;
+use crate::settings::{Objects, Settings};
 use crate::worktrees::facts::SettingsProblem;
 use crate::worktrees::observe::READS_EVERYTHING;
 use flower_contract::error::Problem;
@@ -24,6 +26,7 @@ use flower_contract::view::{AlarmView, MainState, MainSummary, MainView, Protect
 use flower_core::main_branch::{Alarm, MAX_FILES, PutBack, Settlement, Step};
 use flower_core::policy::{self, Right};
 use flower_core::{Caller, Command, Main};
+use flower_git::lfs::Lfs;
 use flower_git::repository::Repository;
 use flower_git::{CommitId, RefName, Repo};
 use std::sync::Arc;
@@ -41,15 +44,27 @@ pub(crate) struct MainStatus {
     pub(crate) head: Option<String>,
     /// Tracked files that differ from the branch. Untracked files do not matter: no landing overwrites them.
     pub(crate) dirty: Vec<String>,
+    /// The command of git that has moved the branch to its tip, if the reflog names one.
+    pub(crate) moved_by: Option<&'static str>,
+    /// Whether a rebase of the branch is open.
+    pub(crate) is_rebasing: bool,
 }
 
 impl MainStatus {
     pub(crate) async fn read(repository: &Repository, branch: &str) -> Result<MainStatus, Problem> {
-        let (repo, branch) = (Repo::main(repository), RefName::branch(branch)?);
-        let for_status = repo.clone().with_deadline(STATUS_TIMEOUT);
-        let (paths, tip) = tokio::join!(for_status.changed(), repo.tip(&branch));
+        let (repo, full) = (Repo::main(repository), RefName::branch(branch)?);
+        // A content of LFS that is that of its pointer is no change.
+        let for_status = repo.clone().with_lfs(Lfs::Pointers).with_deadline(STATUS_TIMEOUT);
+        let (paths, tip) = tokio::join!(for_status.changed(), repo.tip(&full));
+        let tip = tip?;
         let dirty = paths?.iter().take(MAX_FILES + 1).map(|path| path.to_string_lossy().into_owned()).collect();
-        Ok(MainStatus { tip: tip?, head: crate::worktrees::facts::head_branch(repository), dirty })
+        Ok(MainStatus {
+            head: crate::worktrees::facts::head_branch(repository),
+            dirty,
+            moved_by: tip.as_ref().and_then(|tip| last_move::command(repository, branch, tip)),
+            is_rebasing: open_merge::rebase(repository, branch).is_some(),
+            tip,
+        })
     }
 
     /// How MAIN differs from the log, if it does, with a description.
@@ -59,10 +74,20 @@ impl MainStatus {
             None => return Some((Alarm::Gone, format!("MAIN's branch `{branch}` is gone"))),
             Some(tip) if tip.as_str() != main.tip => {
                 let from = main.tip.get(..12).unwrap_or(&main.tip);
-                let text = format!("MAIN's branch was moved by hand from {from} to {}", tip.short());
+                let by = self.moved_by.map_or_else(String::new, |command| format!(" (`git {command}`)"));
+                let pulled = "; commits of the remote: `flower main restore`, then `flower main pull`";
+                let next = if self.moved_by == Some("pull") { pulled } else { "" };
+                let text = format!("MAIN's branch was moved by hand from {from} to {}{by}{next}", tip.short());
                 return Some((Alarm::Moved, text));
             }
             Some(_) => {}
+        }
+        if self.head.is_none() && self.is_rebasing {
+            let text = format!(
+                "a rebase of `{branch}` is open in MAIN; `git rebase --abort` ends it and brings back files that git has \
+                 put aside"
+            );
+            return Some((Alarm::Detached, text));
         }
         if self.head.as_ref() != Some(branch) {
             let on = self.head.as_ref().map_or_else(|| "no branch".to_owned(), |head| format!("`{head}`"));
@@ -77,6 +102,15 @@ impl MainStatus {
             }
         }
     }
+}
+
+/// MAIN's `flower.toml` as it is in force.
+#[derive(Debug)]
+pub(crate) struct Rules {
+    /// MAIN's tip when they were read.
+    tip: String,
+    pub(crate) settings: Settings,
+    pub(crate) problem: Option<SettingsProblem>,
 }
 
 impl MergeQueue {
@@ -95,33 +129,29 @@ impl MergeQueue {
         Ok(())
     }
 
-    /// What is wrong with MAIN's `flower.toml`. Cached for each tip.
-    pub(crate) async fn settings_problem(&self, project: &str, tip: &str) -> Option<SettingsProblem> {
-        if let Some((known, problem)) = self.settings_problems.lock().expect("no panic while held").get(project)
-            && known == tip
+    /// The rules that MAIN's `flower.toml` sets. `None` if the repository cannot be read, which is reported as a problem of the
+    /// project.
+    pub(crate) async fn rules_of(&self, project: &str, tip: &str) -> Option<Arc<Rules>> {
+        if let Some(known) = self.rules.lock().expect("no panic while held").get(project)
+            && known.tip == tip
         {
-            return problem.clone();
+            return Some(known.clone());
         }
-        // A repository that cannot be read is reported as a problem of the project.
-        let problem = self.worktrees.facts_of(project).await.ok()?.settings_problem;
-        let mut known = self.settings_problems.lock().expect("no panic while held");
-        known.insert(project.to_owned(), (tip.to_owned(), problem.clone()));
-        problem
+        let facts = self.worktrees.facts_of(project).await.ok()?;
+        let rules = Rules { tip: tip.to_owned(), settings: facts.settings, problem: facts.settings_problem };
+        let rules = Arc::new(rules);
+        self.rules.lock().expect("no panic while held").insert(project.to_owned(), rules.clone());
+        Some(rules)
     }
 
-    /// Whether MAIN's `flower.toml` has no checks. Cached for each tip.
+    /// What is wrong with MAIN's `flower.toml`.
+    pub(crate) async fn settings_problem(&self, project: &str, tip: &str) -> Option<SettingsProblem> {
+        self.rules_of(project, tip).await?.problem.clone()
+    }
+
+    /// Whether MAIN's `flower.toml` has no checks.
     pub(crate) async fn lacks_checks(&self, project: &str, tip: &str) -> bool {
-        if let Some((known, lacks)) = self.without_checks.lock().expect("no panic while held").get(project)
-            && known == tip
-        {
-            return *lacks;
-        }
-        // A repository that cannot be read is reported as a problem of the project.
-        let Ok(facts) = self.worktrees.facts_of(project).await else { return false };
-        let lacks = facts.settings.checks.list.is_empty();
-        let mut known = self.without_checks.lock().expect("no panic while held");
-        known.insert(project.to_owned(), (tip.to_owned(), lacks));
-        lacks
+        self.rules_of(project, tip).await.is_some_and(|rules| rules.settings.checks.list.is_empty())
     }
 
     /// Compares MAIN with the log, and raises or ends an alarm.
@@ -188,7 +218,7 @@ impl MergeQueue {
                 None if facts.settings.checks.list.is_empty() => {
                     unchecked = true;
                     notes.push(
-                        "no checks are configured: all that merges lands; `flower init` proposes some".to_owned(),
+                        "no checks are configured, so every landing that merges reaches MAIN untested; `flower init` proposes some".to_owned(),
                     );
                 }
                 None => {}

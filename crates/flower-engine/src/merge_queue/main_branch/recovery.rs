@@ -3,7 +3,7 @@
 
 use super::checkout::{self, RemoveOnDrop, scratch_index};
 use super::{MainLock, MainStatus, MainUpdate, UpdateTarget};
-use super::{hook, open_merge};
+use super::{hook, lfs, open_merge};
 use crate::MergeQueue;
 use crate::own_refs::SAVED;
 use crate::projects::ProjectChoice;
@@ -16,6 +16,7 @@ use flower_core::policy::{self, Action};
 use flower_core::text::{TITLE_CHARS, cut};
 use flower_core::worktree::{Seal, WorktreeKind};
 use flower_core::{Caller, Command, Main};
+use flower_git::lfs::Lfs;
 use flower_git::repository::Repository;
 use flower_git::{Change, CommitId, NewCommit, OwnRef, Repo, TreeId};
 use std::fs;
@@ -36,7 +37,7 @@ impl MergeQueue {
             return match &main.alarm {
                 Some(alarm) if alarm.what == Alarm::Dirty => refused(
                     "nothing was committed in MAIN; files are changed".into(),
-                    "make them a worktree: `flower main rescue`, and land that",
+                    "move them into a worktree: `flower main rescue`, and land that",
                 ),
                 Some(alarm) => refused(alarm.text.clone(), "put it back: `flower main restore`"),
                 None => {
@@ -74,6 +75,7 @@ impl MergeQueue {
         let lock = self.lock_main(&project).await?;
         let (main, status) = self.check_main(&lock).await?;
         let saved = self.save_changes(&lock, &main, &status, &[]).await?;
+        let stashed = open_merge::rebase(&lock.repository, &main.branch).and_then(|rebase| rebase.stashed);
         self.reset_main(&lock, &main, &status, saved.as_ref()).await?;
         let step = Step::Settle { how: Settlement::Restored, tip: main.tip.clone(), worktree: None };
         self.store.execute(caller, Command::Main { project: project.clone(), step }).await?;
@@ -82,6 +84,9 @@ impl MergeQueue {
         let mut view = self.view_main(&lock, main, status).await?;
         if let Some(saved) = saved {
             view.notes.insert(0, format!("what was there is kept as {}", saved_ref(&saved)?));
+        }
+        if let Some(stashed) = stashed {
+            view.notes.insert(0, format!("what git had put aside for the rebase is kept as {}", saved_ref(&stashed)?));
         }
         Ok(view)
     }
@@ -161,6 +166,7 @@ impl MergeQueue {
         named: &[PathBuf],
     ) -> Result<Option<CommitId>, Problem> {
         let repo = Repo::main(&lock.repository);
+        let stashed = open_merge::rebase(&lock.repository, &main.branch).and_then(|rebase| rebase.stashed);
         let main = CommitId::parse(&main.tip)?;
         // The checkout need not be on MAIN's branch.
         let head = repo.head().await?.unwrap_or_else(|| main.clone());
@@ -175,7 +181,7 @@ impl MergeQueue {
             saved = Some(head);
         }
         let tip = status.tip.clone().filter(|tip| *tip != main && Some(tip) != saved.as_ref());
-        for commit in saved.iter().chain(&tip).chain(&open_merge::heads(&lock.repository)) {
+        for commit in saved.iter().chain(&tip).chain(&stashed).chain(&open_merge::heads(&lock.repository)) {
             repo.set_ref(&saved_ref(commit)?, commit).await?;
         }
         Ok(saved.or(tip))
@@ -215,7 +221,7 @@ impl MergeQueue {
         if let Some(saved) = saved {
             left = checkout::restore_files(&self.home, repository, saved, &recorded).await?;
         }
-        open_merge::forget(repository)
+        open_merge::forget(repository, &main.branch)
             .and_then(|()| hook::forget_tried(repository))
             .map_err(|error| crate::home::problem(&repository.git_dir, &error))?;
         Ok(left)
@@ -232,7 +238,10 @@ async fn tree_of_checkout(
 ) -> Result<TreeId, Problem> {
     let index = scratch_index(home);
     let _remove = RemoveOnDrop(index.clone());
-    let repo = copy_of_index(repository, &index)?;
+    // What is added of LFS is a pointer, and its content is stored.
+    let repo = copy_of_index(repository, &index)?.with_lfs(Lfs::Store(lfs::contents(repository)));
+    // What is not changed is not added anew.
+    repo.refresh_index().await?;
     repo.add_tracked().await?;
     if !named.is_empty() {
         repo.add(named).await.map_err(|error| {
@@ -286,7 +295,7 @@ async fn nothing_to_rescue(repository: &Repository, main: &Main) -> Result<Probl
     }
     let untracked = Repo::main(repository).with_deadline(ADD_TIMEOUT).untracked().await?;
     let (message, hint) = match untracked.first() {
-        None => ("there is nothing in MAIN to be rescued", "`flower main` shows how it stands".to_owned()),
+        None => ("there is nothing in MAIN to be rescued", "`flower main` shows the state of MAIN".to_owned()),
         Some(first) => (
             "no tracked file of MAIN is changed; untracked files stay where they are, unless you name them",
             format!("to move one into a worktree: `flower main rescue {}`", first.to_string_lossy()),

@@ -109,7 +109,7 @@ impl MergeQueue {
             return Err(Problem::new(
                 ProblemKind::Conflict,
                 "an earlier move of MAIN is not finished yet",
-                "it is tried again by itself; `flower main` shows how it stands",
+                "it is tried again by itself; `flower main` shows the state of MAIN",
             ));
         }
         // Checked before the branch moves: with a locked index the checkout would stay behind.
@@ -194,7 +194,9 @@ impl MergeQueue {
     }
 
     fn journal_path(&self, project: &str) -> PathBuf {
-        self.home.landings().join(format!("{project}.journal"))
+        let mut path = self.home.in_project(self.home.landings(), project).into_os_string();
+        path.push(".journal");
+        path.into()
     }
 
     fn write_journal(&self, project: &str, journal: &Journal) -> Result<(), Problem> {

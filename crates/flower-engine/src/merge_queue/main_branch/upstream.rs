@@ -25,13 +25,7 @@ impl MergeQueue {
         let project = self.projects.require(choice).await?;
         let repository = self.worktrees.repository(&project).await?;
         let main = self.worktrees.main_of(&project).await?;
-        let remote = remote_of(&repository, &main.branch).await?.ok_or_else(|| {
-            Problem::new(
-                ProblemKind::Refused,
-                format!("MAIN of `{project}` has no remote"),
-                "add one: `git remote add origin ADDRESS`",
-            )
-        })?;
+        let remote = remote_of(&repository, &main.branch).await?.ok_or_else(|| no_remote(&project))?;
         let commit = fetch(&repository, &remote, &main.branch).await?;
         self.worktrees.fetch_missing(&project, &repository, &[&commit]).await?;
         if Repo::main(&repository).is_ancestor(&commit, &CommitId::parse(&main.tip)?).await? {
@@ -81,7 +75,7 @@ impl MergeQueue {
                 let kept = kept_at(&main.branch)?;
                 (remote, repo.tip(&kept).await?)
             }
-            None => return refused(format!("MAIN of `{project}` has no remote"), "`git remote add origin ADDRESS`"),
+            None => return Err(no_remote(&project)),
         };
         let tip = CommitId::parse(&main.tip)?;
         let Some(commit) = commit else {
@@ -96,7 +90,13 @@ impl MergeQueue {
         }
         let name = match name {
             Some(name) => name,
-            None => self.free_worktree_name(&project, "settle").await?,
+            None => {
+                let live = self.worktrees.live(&project).await?;
+                if let Some(open) = live.iter().find(|worktree| worktree.base == commit.as_str()) {
+                    return Err(settled_in(&open.name));
+                }
+                self.free_worktree_name(&project, "settle").await?
+            }
         };
         let wanted = self.worktree_from(name, &commit).await;
         let worktree = self.worktrees.create(caller, &project, wanted).await?;
@@ -141,12 +141,18 @@ impl MergeQueue {
     pub async fn push_main(&self, caller: &Caller, choice: &ProjectChoice) -> Result<MainView, Problem> {
         policy::require_action(caller, Action::PushMain)?;
         let project = self.projects.require(choice).await?;
+        let repository = self.worktrees.repository(&project).await?;
         let main = self.worktrees.main_of(&project).await?;
+        remote_of(&repository, &main.branch).await?.ok_or_else(|| no_remote(&project))?;
         self.push(caller, &project, &main).await?;
         let main = self.worktrees.main_of(&project).await?;
         match main.push.as_ref().and_then(|push| push.failure.clone()) {
             None => self.main_view(choice).await,
-            Some(why) => Err(Problem::new(ProblemKind::Refused, why, "`flower main` shows how it stands")),
+            // What was recorded names the next step after a semicolon, for `flower main`.
+            Some(why) => Err(match why.split_once("; ") {
+                Some((why, next)) if next.ends_with('`') => Problem::new(ProblemKind::Refused, why, next),
+                _ => Problem::new(ProblemKind::Refused, why, "`flower main` shows the state of MAIN"),
+            }),
         }
     }
 
@@ -199,6 +205,25 @@ impl MergeQueue {
         };
         self.store.execute(&Caller::system(), Command::Main { project: project.to_owned(), step }).await.map(|_| ())
     }
+}
+
+fn settled_in(name: &str) -> Problem {
+    Problem {
+        kind: ProblemKind::Conflict,
+        message: format!("worktree `{name}` already begins at that commit of the remote"),
+        hints: vec![
+            format!("settle it there: `flower worktree shell {name}`; then land it: `flower land {name}`"),
+            "or make another worktree: `flower main settle --as NAME`".to_owned(),
+        ],
+    }
+}
+
+fn no_remote(project: &str) -> Problem {
+    Problem::new(
+        ProblemKind::Refused,
+        format!("MAIN of `{project}` has no remote"),
+        "add one: `git remote add origin ADDRESS`",
+    )
 }
 
 /// The remote that MAIN's branch follows; otherwise `origin`, or the only one there is.

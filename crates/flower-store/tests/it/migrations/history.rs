@@ -32,6 +32,8 @@ pub fn write(conn: &mut Conn, lives: u64) {
     history.dispatches();
     history.agents();
     history.does(Command::RemoveProject { name: "docs".into() });
+    history.does(Command::MoveProject { name: "api".into(), root: "/src/moved".into() });
+    history.does(Command::RenameProject { name: "api".into(), to: "interface".into() });
     for id in ["night", "lane"] {
         let (agent, sha256) = (format!("agent-{id}"), chain::sha256(id.as_bytes()));
         let (role, brief, worktree) = (Role::Worker, Some(BriefId(2)), Some("lane-2".to_owned()));

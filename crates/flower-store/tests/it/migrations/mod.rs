@@ -109,6 +109,10 @@ pub fn check_tables(conn: &mut Conn) {
     assert_eq!(briefs, world.briefs.values().cloned().collect::<Vec<_>>());
     let projects = flower_store::projects::all(conn).unwrap().into_iter().map(|project| (project.name, project.root));
     assert_eq!(projects.collect::<BTreeMap<_, _>>(), world.projects);
+    for (former, now) in &world.former_names {
+        assert_eq!(flower_store::projects::renamed(conn, former).unwrap().as_ref(), Some(now));
+    }
+    assert_eq!(all_rows(conn, "former_names").len(), world.former_names.len());
     let tokens = flower_store::tokens::all(conn).unwrap().into_iter().filter(|token| token.revoked_at.is_none());
     assert_eq!(tokens.map(|token| (token.id, token.agent)).collect::<BTreeMap<_, _>>(), world.tokens);
     let pads = flower_store::scratchpads::list(conn, None, ScratchpadId(0), 10_000).unwrap();

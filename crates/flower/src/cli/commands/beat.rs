@@ -1,6 +1,7 @@
 //! `flower beat`
 
 use crate::cli::Context;
+use crate::cli::output::time_left;
 use flower_contract::error::Problem;
 use flower_contract::request::Beat;
 use flower_contract::view::DispatchView;
@@ -20,7 +21,8 @@ pub(crate) async fn run(context: &Context, args: &BeatArgs) -> Result<(), Proble
     let path = format!("/api/dispatches/{}/beat", args.number);
     let dispatch: DispatchView = context.client().await?.post(&path, &Beat { fence: args.fence }).await?;
     context.answer(&dispatch, |d| {
-        let until = d.claim.as_ref().map_or_else(String::new, |claim| format!(" until {}", claim.expires_at));
-        format!("the claim of dispatch {} is renewed{until}\n", d.id)
+        let left = d.claim.as_ref().map(|claim| time_left(&claim.expires_at, jiff::Timestamp::now()));
+        let left = left.map_or_else(String::new, |left| format!(" for {left}"));
+        format!("the claim of dispatch {} is renewed{left}\n", d.id)
     })
 }

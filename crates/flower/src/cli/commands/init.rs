@@ -40,6 +40,9 @@ pub(crate) struct InitArgs {
 pub(crate) async fn run(context: &Context, args: InitArgs) -> Result<(), Problem> {
     // A file that cannot be read is an error before the repository becomes a project.
     let own = args.file.as_deref().map(settings::read_file).transpose()?;
+    if context.remote()?.is_none() {
+        super::up::require_home_outside(context)?;
+    }
     let client = context.client().await?;
     let body = NewProject { dir: context.dir.clone(), name: args.name.or_else(|| context.project.clone()) };
     let project: ProjectView = client.post("/api/projects", &body).await?;
@@ -60,6 +63,9 @@ pub(crate) async fn run(context: &Context, args: InitArgs) -> Result<(), Problem
 fn answer(context: &Context, project: &ProjectView) -> Result<(), Problem> {
     context.answer(project, |p| {
         let mut text = format!("{} is a project: {}\n", context.style.bold(&p.name), p.root);
+        if let Some(from) = &p.moved_from {
+            text.push_str(&format!("its repository was moved here from {}\n", plain(from)));
+        }
         if !p.programs.is_empty() {
             text.push_str("its git configuration names programs, which flower does not run:\n");
             text.extend(p.programs.iter().map(|key| format!("  {}\n", plain(key))));

@@ -22,6 +22,7 @@ mod init;
 pub(super) mod jail;
 mod land;
 mod lease;
+mod lfs_filter;
 mod log;
 mod main;
 mod mcp;
@@ -51,6 +52,8 @@ pub(super) enum Command {
     Demo(demo::DemoArgs),
     #[command(hide = true)]
     Jail(jail::JailArgs),
+    #[command(hide = true)]
+    LfsFilter(lfs_filter::LfsFilterArgs),
     #[command(hide = true)]
     NetworkNamespace,
     #[command(hide = true)]
@@ -107,6 +110,7 @@ pub(super) fn run(global: Global, command: Command) -> Result<ExitCode, Problem>
         Command::Demo(args) => demo::run(&args)?,
         // Needs no home either, must fork before threads start, and ends with the exit code of another program.
         Command::Jail(args) => return Ok(jail::run(&args)),
+        Command::LfsFilter(args) => lfs_filter::run(args)?,
         Command::NetworkNamespace => return Ok(flower_jail::run_network_helper().into()),
         Command::ScriptedAgent(args) => return Ok(scripted_agent::run(&args)),
     }

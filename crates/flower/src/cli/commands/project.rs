@@ -1,6 +1,8 @@
 //! `flower project`
 
 mod approve;
+mod relocate;
+mod rename;
 
 use crate::cli::Context;
 use crate::cli::output::{Table, ago, plain, terminal_width};
@@ -28,6 +30,9 @@ enum Verb {
         name: String,
     },
     Approve(approve::ApproveArgs),
+    #[command(name = "move")]
+    Relocate(relocate::MoveArgs),
+    Rename(rename::RenameArgs),
 }
 
 pub(crate) async fn run(context: &Context, args: ProjectArgs) -> Result<(), Problem> {
@@ -35,6 +40,8 @@ pub(crate) async fn run(context: &Context, args: ProjectArgs) -> Result<(), Prob
         None => list(context).await,
         Some(Verb::Remove { name }) => remove(context, &name).await,
         Some(Verb::Approve(args)) => approve::run(context, args).await,
+        Some(Verb::Relocate(args)) => relocate::run(context, args).await,
+        Some(Verb::Rename(args)) => rename::run(context, args).await,
     }
 }
 
@@ -82,7 +89,11 @@ async fn list(context: &Context) -> Result<(), Problem> {
         for p in projects {
             table.row(vec![p.name.clone().into(), p.root.clone().into(), ago(&p.at, now).into()]);
         }
+        let missing = projects.iter().filter_map(|p| {
+            let why = plain(p.missing.as_ref()?);
+            Some(format!("{0}: {why}; if it was moved: `flower project move {0} PATH`\n", p.name))
+        });
         let notes = projects.iter().filter_map(|p| Some(format!("{}: {}\n", p.name, plain(p.lending.as_ref()?))));
-        table.render(context.style, terminal_width()) + &notes.collect::<String>()
+        table.render(context.style, terminal_width()) + &missing.chain(notes).collect::<String>()
     })
 }

@@ -37,6 +37,8 @@ struct Up {
     open_url: String,
     project: Option<String>,
     pid: u32,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    moved_from: Option<String>,
     /// What the operator should know about the repository.
     notices: Vec<RepositoryNotice>,
 }
@@ -47,12 +49,19 @@ pub(crate) async fn run(context: &Context, args: &UpArgs) -> Result<(), Problem>
     let client = match context.remote()? {
         Some(client) => client,
         None => {
+            require_home_outside(context)?;
             let config = Config { home: context.home.clone(), port: args.port, host: args.host };
             ensure_running(&config, &mut |line| eprintln!("{line}")).await?;
             context.local_client()?
         }
     };
     present(context, &client, args).await
+}
+
+/// Fails before anything is made if FLOWER_HOME lies in the checkout that would become a project.
+pub(super) fn require_home_outside(context: &Context) -> Result<(), Problem> {
+    let repository = Repository::discover(&context.dir).filter(|_| context.project.is_none());
+    repository.and_then(|repository| context.home.problem_inside(&repository.root)).map_or(Ok(()), Err)
 }
 
 async fn present(context: &Context, client: &Client, args: &UpArgs) -> Result<(), Problem> {
@@ -81,8 +90,9 @@ async fn present(context: &Context, client: &Client, args: &UpArgs) -> Result<()
         Some(name) => open_url.replacen("/#open=", &format!("/?project={}#open=", escape(name)), 1),
         None => open_url,
     };
+    let moved_from = project.as_ref().and_then(|project| project.moved_from.clone());
     let (root, notices) = project.map_or_else(Default::default, |project| (project.root, project.notices));
-    let up = Up { url: status.url, open_url, project: name, pid: status.pid, notices };
+    let up = Up { url: status.url, open_url, project: name, pid: status.pid, moved_from, notices };
     context.answer(&up, |up| {
         let style = context.style;
         let mut text = match &up.project {
@@ -93,6 +103,9 @@ async fn present(context: &Context, client: &Client, args: &UpArgs) -> Result<()
             }
             None => "not in a git repository: run `flower up` again in one\n".to_owned(),
         };
+        if let Some(from) = &up.moved_from {
+            text.push_str(&format!("its repository was moved here from {}; its worktrees go on\n", plain(from)));
+        }
         if !root.is_empty() {
             text.push_str(&format!(
                 "{} is MAIN now: only landings change it. Work in a worktree: `flower worktree new NAME`\n",
@@ -145,6 +158,10 @@ pub(crate) fn foreground(context: Context, args: &UpArgs) -> Result<(), Problem>
         .log_internal_errors(false)
         .init();
     let config = Config { home: context.home.clone(), port: args.port, host: args.host };
+    // Another command starts a daemon with `report`, and may need no project.
+    if !args.report {
+        require_home_outside(&context)?;
+    }
     if args.report {
         let ended = daemon::run(&config, &mut |report| write_report(&report));
         if let Err(problem) = &ended {

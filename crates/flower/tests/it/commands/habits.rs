@@ -193,6 +193,19 @@ fn up_says_what_matters_and_opens_this_project() {
     let up = flower.json_in(&other, &["up"]);
     assert!(up["open_url"].as_str().unwrap().contains("/?project=other#open="), "{up}");
     assert_eq!(up["notices"][0]["kind"], "no_checks");
+    // What waits for the operator from the first moment is said at once.
+    let unborn = flower.dir().join("unborn");
+    flower.git(flower.dir(), &["init", "--quiet", "unborn"]);
+    let said = flower.run_in(&unborn, &["up"]).stdout;
+    assert!(said.contains("has no commits yet") && said.contains("git commit -m \"first\""), "{said}");
+    let clone = flower.make_repository("clone");
+    std::fs::write(clone.join("flower.toml"), "[checks]\ntest = { run = \"true\" }\n").unwrap();
+    flower.git(&clone, &["add", "--all"]);
+    flower.git(&clone, &["commit", "--quiet", "--message", "checks"]);
+    let said = flower.run_in(&clone, &["up"]).stdout;
+    assert!(said.contains("is not approved yet") && said.contains("`flower project approve clone`"), "{said}");
+    flower.run_in(&clone, &["project", "approve", "--yes"]);
+    assert!(!flower.run_in(&clone, &["up"]).stdout.contains("approve"));
     let bare = flower.dir().join("bare.git");
     flower.git(flower.dir(), &["init", "--quiet", "--bare", "bare.git"]);
     assert!(flower.run_in(&bare, &["up"]).stdout.contains("this repository is bare"));
@@ -206,6 +219,12 @@ fn doctor_shows_what_is_wrong_and_counts_the_rest() {
     assert!(quiet.starts_with("✓ all ") && quiet.contains("`flower doctor --all` shows them"), "{quiet}");
     let all = flower.json(&["doctor"]).as_array().unwrap().len();
     assert_eq!(flower.ok(&["doctor", "--all"]).lines().count(), all);
+    let config = flower.home.join("config.toml");
+    std::fs::write(&config, "[agents.mine]\nprotocol = \"telepathy\"\ncommand = [\"true\"]\n").unwrap();
+    let output = flower.run(&["doctor"]);
+    let why = "profile `mine`: `protocol`: unknown variant `telepathy`, expected `acp` or `pty`\n";
+    assert!(output.code == 1 && output.stdout.contains(why), "{output:?}");
+    std::fs::remove_file(&config).unwrap();
     std::fs::remove_dir_all(&flower.repo).unwrap();
     let output = flower.run_in(flower.dir(), &["doctor"]);
     assert_eq!(output.code, 1, "{output:?}");
@@ -225,7 +244,8 @@ fn small_answers_say_what_happened() {
     assert_eq!(flower.json(&["brief", "refine", "1", "--spec", &spec])["spec"]["version"], 1);
     flower.fails(&["brief", "refine", "1", "--spec", &spec, "--base", "7"], 4);
     let other = flower.file("other.md", "# Spec\n\nTwo.\n");
-    assert_eq!(flower.json(&["brief", "refine", "1", "--spec", &other])["spec"]["version"], 2);
+    let refined = flower.ok(&["brief", "refine", "1", "--spec", &other]);
+    assert!(refined.contains("the spec is at version 2; next: `flower brief accept 1`"), "{refined}");
     for title in ["Editor", "Printing"] {
         flower.ok(&["brief", "new", title, "--epic", "1"]);
     }

@@ -123,6 +123,26 @@ fn the_proposal_is_printed_alone_and_taken_up_once_it_lies_in_main() {
 }
 
 #[test]
+fn a_file_that_is_taken_up_and_does_not_land_stays_in_main() {
+    let flower = Flower::started();
+    let repo = repository(&flower, "made", &[("Makefile", "test:\n\ttrue\n")]);
+    let own = "[checks]\ntest = { run = \"false\" }\n[land]\nretries = 0\n";
+    fs::write(repo.join("flower.toml"), own).unwrap();
+    let rejected = flower.run_in(&repo, &["init", "--yes"]);
+    assert_eq!(rejected.code, 1, "{rejected:?}");
+    assert_eq!(flower.json_in(&repo, &["queue", "show", "1"])["state"], "rejected");
+    assert_eq!(fs::read_to_string(repo.join("flower.toml")).unwrap(), own);
+    assert_eq!(flower.json_in(&repo, &["main"])["state"], "stable");
+    // Mended there, it is taken up again, and its landing makes it a file of git's.
+    let mended = own.replace("false", "true");
+    fs::write(repo.join("flower.toml"), &mended).unwrap();
+    let landed = flower.run_in(&repo, &["init", "--yes"]);
+    assert_eq!(landed.code, 0, "{landed:?}");
+    assert_eq!(fs::read_to_string(repo.join("flower.toml")).unwrap(), mended);
+    assert_eq!(crate::common::work::git(&flower, &repo, &["status", "--porcelain"]), "");
+}
+
+#[test]
 fn a_trial_says_why_a_check_fails_and_lands_nothing() {
     let flower = Flower::started();
     let red = repository(&flower, "red", &[("Makefile", "test:\n\tno-such-runner --all\n")]);
@@ -166,6 +186,7 @@ fn a_file_without_checks_does_not_land_by_accident() {
     for args in [&["init", "--yes"][..], &["init", "--yes", "--try"]] {
         error_of(&flower.run_in(&repo, args), "the proposed flower.toml has no checks");
     }
+    error_of(&flower.run_in(&repo, &["init", "--try"]), "nothing was tried, because this flower.toml has no checks");
     let asked = typed(&flower, &repo, &["init"], &[], "y\n");
     assert!(asked.stdout.contains("edit this flower.toml? [N/e(dit)]") && asked.stdout.contains("nothing was landed"));
     assert_eq!(landings(&flower, &repo), 0);
@@ -174,6 +195,21 @@ fn a_file_without_checks_does_not_land_by_accident() {
     let landed = flower.run_in(&repo, &["init", "--file", &file, "--yes"]);
     assert!(landed.code == 0 && landed.stderr.contains("NOTHING IS CHECKED"), "{landed:?}");
     assert!(flower.run_in(&repo, &["init"]).stderr.contains("NOTHING IS CHECKED"));
+}
+
+#[test]
+fn a_file_that_cannot_be_read_is_refused_at_once() {
+    let flower = Flower::started();
+    let repo = repository(&flower, "misspelt", &[]);
+    let file = flower.file("own.toml", "[cheks]\n");
+    for args in [&["init", "--file", &file][..], &["init", "--file", &file, "--try"]] {
+        let refused = flower.run_in(&repo, args);
+        error_of(&refused, "did you mean `checks`?");
+        assert!(refused.stderr.contains("correct the file"), "{refused:?}");
+    }
+    fs::write(repo.join("flower.toml"), "[cheks]\n").unwrap();
+    error_of(&flower.run_in(&repo, &["init"]), "correct flower.toml");
+    assert_eq!(landings(&flower, &repo), 0);
 }
 
 #[test]

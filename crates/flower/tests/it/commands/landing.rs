@@ -148,7 +148,7 @@ fn a_worktree_lands_is_found_again_and_is_taken_back() {
     assert!(!flower.repo.join("dark.css").exists());
     assert_eq!(state(&flower, "1"), "rolled_back");
     assert!(flower.ok(&["main", "log"]).contains("1 rolled back"));
-    says(&flower.fails(&["revert", "1", "--why", "x"], 1)["message"], "rolled_back");
+    says(&flower.fails(&["revert", "1", "--why", "x"], 1)["message"], "rolled back");
 }
 
 #[test]

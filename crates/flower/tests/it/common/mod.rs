@@ -71,6 +71,11 @@ impl Flower {
         flower
     }
 
+    /// Whether its commands run as root, whom no mode of a file stops.
+    pub fn is_root(&self) -> bool {
+        self.user.is_none() && rustix::process::getuid().is_root()
+    }
+
     /// Makes everything at `path` belong to the user this flower runs as.
     pub fn give(&self, path: &Path) {
         if let Some(user) = self.user {

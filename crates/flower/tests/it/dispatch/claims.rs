@@ -102,7 +102,7 @@ fn a_claim_outlives_the_daemon_and_ends_without_heartbeats() {
     }
     assert_eq!((&after["claim"]["holder"], &after["claim"]["fence"]), (&json!(work.agent), &json!(1)), "{after}");
     let beaten = as_agent(&flower, &work.token, &["beat", "1", "--fence", "1"]);
-    assert!(beaten.code == 0 && beaten.stdout.contains("dispatch 1 is renewed until "), "{beaten:?}");
+    assert!(beaten.code == 0 && beaten.stdout.contains("dispatch 1 is renewed for 15 minutes"), "{beaten:?}");
     assert_eq!((expired(&flower), events(&flower, "dispatch_claimed").len()), (0, 1));
     // A short one that ran out while no daemon ran ends as soon as one does.
     let dispatch = dispatched(&flower, planned(&flower, "Short"), &json!({}));

@@ -111,3 +111,20 @@ fn the_operator_may_want_to_queue_by_hand() {
     becomes(&flower, work.dispatch, "landed");
     assert_eq!(show_brief(&flower, work.brief)["status"], "landed");
 }
+
+#[test]
+fn a_file_of_lfs_that_was_committed_as_it_is_is_not_handed_back() {
+    let flower = serving(&[(".gitattributes", "*.bin filter=lfs diff=lfs merge=lfs -text\n")]);
+    // An agent needs no option for a repository with LFS.
+    let work = at_work(&flower, "One");
+    let without = "git -c filter.lfs.process= -c filter.lfs.clean= -c filter.lfs.required=false";
+    work.inside(&flower, &format!("echo raw > raw.bin; {without} add -A; git commit --quiet --message raw"));
+    let refused = work.hand_back(&flower, &[]).error(1);
+    let said = refused.to_string();
+    assert!(said.contains("committed as they are: `raw.bin`") && said.contains("git add --renormalize ."), "{said}");
+    assert_eq!(flower.json(&["queue", "--all"]), json!([]), "nothing is queued");
+    let pointer = "version https://git-lfs.github.com/spec/v1\\noid sha256:ba7816bf8f01cfea414140de5dae2223b00361a396177a9cb410ff61f20015ad\\nsize 3\\n";
+    work.inside(&flower, &format!("printf '{pointer}' > raw.bin; {without} commit --quiet --all --message pointer"));
+    let handed = work.hand_back(&flower, &[]);
+    assert_eq!(handed.code, 0, "{handed:?}");
+}

@@ -95,6 +95,14 @@ fn removing_a_project_keeps_branches_with_work_and_names_them() {
     retired(&flower, "landed");
     let work = change(&flower, "work", "work", "x\n");
     flower.ok(&["worktree", "remove", "work"]);
+    // This one is removed before its work lands, so its branch is kept until then.
+    change(&flower, "early", "early", "x\n");
+    flower.ok(&["worktree", "remove", "early"]);
+    settled(&flower);
+    new(&flower, "late", &["--from", "flower/early"]);
+    change(&flower, "late", "late", "x\n");
+    lands(&flower, "late");
+    retired(&flower, "late");
     settled(&flower);
     let preview = flower.api("GET", "/api/projects/repo/removal").send().json();
     assert_eq!(preview["branches_left"], json!(["flower/work"]), "{preview:#}");

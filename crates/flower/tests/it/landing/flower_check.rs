@@ -162,12 +162,14 @@ fn a_run_ends_when_its_worktree_moves_or_it_is_cancelled() {
     assert!(output.code == 1 && output.stderr.contains("it was cancelled"), "{output:?}");
     assert_ended(mark);
     no_candidate_is_left(&flower);
-    // A killed daemon leaves nothing behind, and the next one has forgotten the run.
-    flower.api("POST", "/api/worktrees/one/check?project=repo").json(&json!({})).send();
+    // A killed daemon leaves nothing behind, and the next one, which the client starts, has forgotten the run.
+    let lost = waits();
     begun();
     let pid = rustix::process::Pid::from_raw(flower.pid().cast_signed()).unwrap();
     rustix::process::kill_process(pid, rustix::process::Signal::KILL).unwrap();
-    eventually("the next daemon serves", || (flower.run(&["up"]).code == 0).then_some(()));
+    let output = lost.join().unwrap();
+    assert!(output.code == 1 && output.stderr.contains("the daemon has ended during the checks"), "{output:?}");
+    assert!(output.stderr.contains("run them again"), "{output:?}");
     assert_ended(mark);
     no_candidate_is_left(&flower);
     flower.wait_for_pass("merge_queue");
@@ -191,6 +193,69 @@ fn a_landing_that_is_ready_goes_first_and_the_run_starts_over_on_its_merge() {
     says(&run["checks"][0]["log"], "two");
     assert_eq!(run["merge"]["onto"], tip(&flower), "{run:#}");
     assert_ended(mark);
+}
+
+/// A folder beside the repository that checks can read, with a FIFO in it.
+fn fifo(flower: &Flower) -> (String, std::path::PathBuf) {
+    let outside = flower.dir().join("outside");
+    fs::create_dir(&outside).unwrap();
+    let fifo = outside.join("fifo");
+    assert!(Command::new("mkfifo").arg(&fifo).status().unwrap().success());
+    (format!("[land]\nretries = 1\n[worktree]\nread = [{}]\n", json!(outside)), fifo)
+}
+
+#[test]
+fn a_busy_queue_does_not_starve_a_check() {
+    let flower = Flower::new();
+    let (settings, fifo) = fifo(&flower);
+    let run = format!("test $FLOWER_LANDING != 0 || read word < {}", fifo.display());
+    serve(&flower, &[("flower.toml", &format!("{}{settings}", check(&run)))]);
+    for name in ["one", "a", "b", "c", "d"] {
+        change(&flower, name, name, "x\n");
+    }
+    let shown = || flower.api("GET", "/api/worktrees/one/check?project=repo").send().json();
+    let runs = || eventually("it runs", || (shown()["running"]["name"] == "test").then_some(()));
+    let command = flower.command(&["check", "one", "--json"]);
+    let waits = thread::spawn(move || finish(command));
+    eventually("it is known", || (shown()["state"] != Value::Null).then_some(()));
+    for name in ["a", "b", "c"] {
+        runs();
+        lands(&flower, name);
+    }
+    runs();
+    // It has let enough of them pass: the next landing waits for it.
+    let queued = queue(&flower, "d", &[]);
+    eventually("the landing is ready", || (landing(&flower, queued)["state"] == "checking").then_some(()));
+    flower.wait_for_pass("main_watch");
+    assert_eq!((&shown()["state"], &landing(&flower, queued)["state"]), (&json!("running"), &json!("checking")));
+    fs::write(&fifo, "go\n").unwrap();
+    let output = waits.join().unwrap();
+    let run: Value = serde_json::from_str(&output.stdout).unwrap_or_else(|error| panic!("{error}: {output:?}"));
+    assert_eq!((output.code, outcomes(&run)), (0, vec!["test: passed".to_owned()]), "{run:#}");
+    becomes(&flower, queued, "landed");
+}
+
+#[test]
+fn a_failed_check_runs_again_as_in_a_landing() {
+    let flower = Flower::new();
+    let (settings, fifo) = fifo(&flower);
+    let run = format!("read word < {}; echo $word; test $word = green", fifo.display());
+    serve(&flower, &[("flower.toml", &format!("{}{settings}", check(&run)))]);
+    change(&flower, "one", "x", "x\n");
+    for (words, code) in [(["red\n", "green\n"], 0), (["red\n", "crimson\n"], 1)] {
+        let command = flower.command(&["check", "one", "--json"]);
+        let waits = thread::spawn(move || finish(command));
+        for (word, attempt) in words.into_iter().zip(1..) {
+            let shown = || flower.api("GET", "/api/worktrees/one/check?project=repo").send().json();
+            eventually("it reads", || (shown()["running"]["attempt"] == attempt).then_some(()));
+            fs::write(&fifo, word).unwrap();
+        }
+        let output = waits.join().unwrap();
+        let run: Value = serde_json::from_str(&output.stdout).unwrap_or_else(|error| panic!("{error}: {output:?}"));
+        assert_eq!((output.code, &run["checks"][0]["log"]), (code, &json!(words[1])), "{run:#}");
+        let is_said = run["notes"].to_string().contains("the check `test` failed, and passed when it ran again");
+        assert_eq!(is_said, code == 0, "{run:#}");
+    }
 }
 
 #[test]
@@ -391,10 +456,14 @@ fn a_check_has_no_network_and_its_log_says_so() {
 #[test]
 fn without_checks_every_place_says_so() {
     let flower = serving(&[]);
-    let said = "no checks: whatever merges lands, broken or not; `flower init` proposes some";
+    let said =
+        "no checks are configured, so every landing that merges reaches MAIN untested; `flower init` proposes some";
     change(&flower, "one", "x", "x\n");
     let up = flower.run(&["up"]);
-    assert!(up.stdout.contains("no checks are configured, so everything that merges lands"), "{up:?}");
+    assert!(
+        up.stdout.contains("no checks are configured, so every landing that merges reaches MAIN untested"),
+        "{up:?}"
+    );
     assert!(flower.ok(&["status"]).contains(said));
     assert_eq!(flower.json(&["status"])["main"]["unchecked"], true);
     let run = checked(&flower, "one", &[]);

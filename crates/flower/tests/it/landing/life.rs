@@ -588,3 +588,25 @@ fn work_goes_on_upon_a_commit_that_has_landed() {
     assert_main_is_whole(&flower);
     assert_eq!(flower.json(&["main", "verify"])["ok"], true);
 }
+
+#[test]
+fn a_client_that_waits_for_a_landing_outlives_a_killed_daemon() {
+    let flower = serving(&[]);
+    change(&flower, "one", "x", "x\n");
+    flower.ok(&["freeze", "release"]);
+    let command = flower.command(&["land", "one", "--wait"]);
+    let waits = std::thread::spawn(move || crate::common::finish(command));
+    eventually("it is queued", || (flower.json(&["queue"])[0]["state"] == "queued").then_some(()));
+    let killed = flower.pid();
+    let pid = rustix::process::Pid::from_raw(killed.cast_signed()).unwrap();
+    rustix::process::kill_process(pid, rustix::process::Signal::KILL).unwrap();
+    // No other command starts the next daemon.
+    eventually("the client starts the next daemon", || {
+        let lock = std::fs::read_to_string(flower.home.join("lock")).unwrap_or_default();
+        let holder: Value = serde_json::from_str(&lock).unwrap_or_default();
+        (holder["pid"] != killed && holder["port"].is_u64()).then_some(())
+    });
+    flower.ok(&["thaw"]);
+    let output = waits.join().unwrap();
+    assert!(output.code == 0 && output.stdout.contains("landed"), "{output:?}");
+}

@@ -22,6 +22,24 @@ fn untracked_files_in_main_do_not_matter() {
 }
 
 #[test]
+fn an_untracked_file_in_the_way_rejects_before_the_checks_run() {
+    let flower = serving(&[GREEN]);
+    put(&flower, &flower.repo.join("notes.txt"), "scratch\n");
+    change(&flower, "one", "notes.txt", "theirs\n");
+    let checked = flower.run(&["check", "one"]);
+    assert!(checked.code == 1 && checked.stderr.contains("flower main rescue notes.txt"), "{checked:?}");
+    let rejected = land(&flower, "one");
+    assert_eq!((&rejected["state"], &rejected["checks"]), (&json!("rejected"), &json!([])), "{rejected:#}");
+    assert_eq!(rejected["paths"], json!(["notes.txt"]), "{rejected:#}");
+    says(&rejected["reason"], "`flower main rescue notes.txt`, and land again");
+    // Exactly what would land is in nothing's way.
+    put(&flower, &flower.repo.join("notes.txt"), "theirs\n");
+    lands(&flower, "one");
+    assert_eq!(git(&flower, &flower.repo, &["status", "--porcelain"]), "");
+    assert_eq!(flower.json(&["main"])["state"], "stable");
+}
+
+#[test]
 fn rescue_takes_untracked_files_only_if_they_are_named() {
     let flower = serving(&[GREEN, (".gitignore", ".env\n")]);
     put(&flower, &flower.repo.join("notes.txt"), "scratch\n");
@@ -131,6 +149,38 @@ fn status_and_main_agree_about_main() {
     agree("stable");
 }
 
+#[test]
+fn a_landing_waits_for_the_branch_and_leaves_the_work_on_another_one_alone() {
+    let flower = serving(&[GREEN]);
+    new(&flower, "one", &[]);
+    inside_ok(&flower, "one", "echo 1 > one; git add -A; git commit -qm one");
+    flower.git(&flower.repo, &["switch", "--quiet", "--create", "feature"]);
+    put(&flower, &flower.repo.join("feature"), "mine\n");
+    flower.git(&flower.repo, &["add", "feature"]);
+    flower.git(&flower.repo, &["commit", "--quiet", "--message", "feature"]);
+    put(&flower, &flower.repo.join("README.md"), "edited\n");
+    let landing = flower.json(&["land", "one"]);
+    // At once and everywhere, with both ways out.
+    let up = flower.json(&["up"]);
+    says(&up["notices"], "this checkout is on `feature`");
+    for next in
+        [&flower.json(&["status"])["main"]["next"], &flower.json(&["main"])["alarm"]["next"], &landing["reason"]]
+    {
+        says(next, "git switch");
+        says(next, "flower main restore");
+    }
+    flower.wait_until_idle("merge_queue");
+    assert_eq!(flower.json(&["queue"])[0]["state"], "queued");
+    assert_eq!(git(&flower, &flower.repo, &["status", "--porcelain"]).trim(), "M README.md");
+    assert_eq!(git(&flower, &flower.repo, &["log", "--format=%s", "-1"]), "feature");
+    flower.git(&flower.repo, &["commit", "--quiet", "--all", "--message", "edited"]);
+    flower.git(&flower.repo, &["switch", "--quiet", "main"]);
+    assert_eq!(flower.json(&["status"])["main"]["state"], "stable");
+    eventually("it lands", || (flower.json(&["queue", "show", "1"])["state"] == "landed").then_some(()));
+    assert_eq!(git(&flower, &flower.repo, &["log", "--format=%s", "feature", "-1"]), "edited");
+    assert_main_is_whole(&flower);
+}
+
 /// git in MAIN as a person uses it, with the hook. Returns whether git succeeded, and what it printed.
 fn by_habit(flower: &Flower, args: &[&str]) -> (bool, String) {
     let mut git = Command::new("git");
@@ -194,6 +244,127 @@ fn what_git_wrote_before_it_was_refused_is_put_back() {
         lands(flower, "two");
         assert_eq!(events(flower, "main_alarm"), [Value::Null; 0]);
     });
+}
+
+/// A MAIN with a commit of its own and one on a remote.
+fn diverged(flower: &Flower) -> String {
+    serve(flower, &[GREEN, OLD]);
+    let beside = side(flower, "beside", "main");
+    flower.git(&flower.repo, &["config", "remote.origin.url", "."]);
+    flower.git(&flower.repo, &["config", "remote.origin.fetch", "+refs/heads/beside:refs/remotes/origin/main"]);
+    for path in ["mine", "more"] {
+        change(flower, "one", path, "mine\n");
+        lands(flower, "one");
+    }
+    beside
+}
+
+#[test]
+fn a_rebase_a_cherry_pick_and_a_revert_are_put_back() {
+    as_each_user_unserved(|flower| {
+        diverged(flower);
+        put(flower, &flower.repo.join("notes.txt"), "untracked\n");
+        let before = main_now(flower);
+        let habits: [&[&str]; 7] = [
+            &["pull", "--quiet", "--rebase", "origin", "beside"],
+            &["rebase", "--quiet", "beside"],
+            &["rebase", "--quiet", "--apply", "beside"],
+            &["cherry-pick", "beside"],
+            &["cherry-pick", "beside~1..beside", "beside"],
+            &["revert", "--no-edit", "main"],
+            &["merge", "--quiet", "--no-ff", "--no-edit", "beside"],
+        ];
+        for (count, args) in habits.into_iter().enumerate() {
+            let (moved, said) = by_habit(flower, args);
+            assert!(!moved && said.contains("flower puts them back"), "{args:?}: {said}");
+            let event = eventually("it is put back", || events(flower, "main_put_back").get(count).cloned());
+            let main = flower.json(&["main"]);
+            assert_eq!(main["state"], "stable", "{args:?}: {main:#}");
+            assert_main_is(flower, &before, &format!("{args:?}"));
+            assert!(saved(flower).contains(event["body"]["commit"].as_str().unwrap()), "{args:?}");
+            for state in ["rebase-merge", "rebase-apply", "sequencer", "CHERRY_PICK_HEAD", "REVERT_HEAD", "MERGE_HEAD"]
+            {
+                assert!(!flower.repo.join(".git").join(state).exists(), "{args:?}: {state}");
+            }
+            let status = git(flower, &flower.repo, &["status"]);
+            assert!(status.starts_with("On branch main") && !status.contains("rebas"), "{args:?}: {status}");
+            assert_eq!(git(flower, &flower.repo, &["status", "--porcelain"]), "?? notes.txt", "{args:?}");
+        }
+        change(flower, "two", "two", "two\n");
+        lands(flower, "two");
+    });
+}
+
+#[test]
+fn a_rebase_in_which_a_person_decided_something_stays_and_is_named() {
+    let flower = Flower::new();
+    diverged(&flower);
+    change(&flower, "one", "README.md", "ours\n");
+    lands(&flower, "one");
+    let before = main_now(&flower);
+    assert!(!by_habit(&flower, &["rebase", "--quiet", "beside"]).0, "it conflicts");
+    put(&flower, &flower.repo.join("README.md"), "decided\n");
+    flower.git(&flower.repo, &["add", "README.md"]);
+    let (moved, said) = by_habit(&flower, &["-c", "core.editor=true", "rebase", "--continue"]);
+    assert!(!moved && said.contains("only moves by landing"), "{said}");
+    let main = flower.json(&["main"]);
+    assert_eq!(main["state"], "moved", "{main:#}");
+    says(&main["reason"], "`git rebase --abort` ends it");
+    assert_eq!(fs::read_to_string(flower.repo.join("README.md")).unwrap(), "decided\n");
+    let restored = flower.json(&["main", "restore"]);
+    assert_eq!(restored["state"], "stable", "{restored:#}");
+    assert_main_is(&flower, &before, "restored");
+    assert!(!flower.repo.join(".git/rebase-merge").exists());
+    let kept = restored["notes"][0].as_str().unwrap().rsplit(' ').next().unwrap().to_owned();
+    assert_eq!(git(&flower, &flower.repo, &["cat-file", "blob", &format!("{kept}:README.md")]), "decided");
+    // A cherry-pick, too.
+    assert!(!by_habit(&flower, &["cherry-pick", "beside"]).0, "it conflicts");
+    put(&flower, &flower.repo.join("README.md"), "decided\n");
+    flower.git(&flower.repo, &["add", "README.md"]);
+    assert!(!by_habit(&flower, &["-c", "core.editor=true", "cherry-pick", "--continue"]).0);
+    assert_eq!(flower.json(&["main"])["state"], "dirty");
+    assert_eq!(fs::read_to_string(flower.repo.join("README.md")).unwrap(), "decided\n");
+    assert_eq!(events(&flower, "main_put_back"), [Value::Null; 0]);
+}
+
+#[test]
+fn what_a_rebase_has_put_aside_is_not_lost() {
+    let flower = Flower::new();
+    diverged(&flower);
+    let before = main_now(&flower);
+    put(&flower, &flower.repo.join("mine"), "edited\n");
+    assert!(!by_habit(&flower, &["pull", "--quiet", "--rebase", "--autostash", "origin", "beside"]).0);
+    let main = flower.json(&["main"]);
+    assert_eq!(main["state"], "moved", "{main:#}");
+    says(&main["reason"], "brings back files that git has put aside");
+    let restored = flower.json(&["main", "restore"]);
+    assert_main_is(&flower, &before, "restored");
+    says(&restored["notes"], "what git had put aside for the rebase is kept as refs/flower/saved/");
+    let kept = restored["notes"][0].as_str().unwrap().rsplit(' ').next().unwrap().to_owned();
+    assert_eq!(git(&flower, &flower.repo, &["cat-file", "blob", &format!("{kept}:mine")]), "edited");
+}
+
+#[test]
+fn without_the_hook_the_command_that_moved_main_is_named() {
+    let flower = Flower::new();
+    diverged(&flower);
+    flower.git(&flower.repo, &["config", "core.hooksPath", ".husky"]);
+    let before = main_now(&flower);
+    let habits: [(&[&str], &str); 4] = [
+        (&["pull", "--quiet", "--no-rebase", "--no-edit", "origin", "beside"], "(`git pull`)"),
+        (&["pull", "--quiet", "--rebase", "origin", "beside"], "`flower main restore`, then `flower main pull`"),
+        (&["merge", "--quiet", "--no-ff", "--no-edit", "beside"], "(`git merge`)"),
+        (&["commit", "--quiet", "--allow-empty", "--message", "hand"], "(`git commit`)"),
+    ];
+    for (args, part) in habits {
+        assert!(by_habit(&flower, args).0, "{args:?}");
+        let main = flower.json(&["main"]);
+        assert_eq!((&main["state"], &main["hook"]), (&json!("moved"), &json!("elsewhere")), "{args:?}: {main:#}");
+        says(&main["reason"], part);
+        says(&main["alarm"]["next"], "`flower main adopt`");
+        flower.ok(&["main", "restore"]);
+        assert_main_is(&flower, &before, &format!("{args:?}"));
+    }
 }
 
 #[test]

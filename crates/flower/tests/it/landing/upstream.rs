@@ -159,8 +159,13 @@ fn a_remote_whose_history_was_rewritten_takes_nothing_away() {
 fn without_a_remote_the_way_to_one_is_named() {
     let flower = serving(&[GREEN]);
     says(&flower.fails(&["main", "pull"], 1)["hints"], "git remote add origin");
-    assert_ne!(flower.run(&["main", "push"]).code, 0);
-    assert_eq!(flower.json(&["main"])["state"], "stable");
+    for command in ["push", "settle"] {
+        let refused = flower.fails(&["main", command], 1);
+        says(&refused["message"], "MAIN of `repo` has no remote");
+        says(&refused["hints"], "git remote add origin");
+    }
+    let main = flower.json(&["main"]);
+    assert_eq!((&main["state"], &main["push"]), (&json!("stable"), &Value::Null));
 }
 
 #[test]
@@ -408,8 +413,13 @@ fn a_remote_that_conflicts_is_settled_in_a_worktree() {
     let inbox = flower.json(&["inbox"]);
     assert_eq!((&inbox[0]["cause"], inbox.as_array().unwrap().len()), (&json!("remote_conflicts"), 1), "{inbox:#}");
     assert_eq!(inbox[0]["next"], "flower main settle --project repo");
-    says(&flower.fails(&["main", "push"], 1)["message"], "do not merge with MAIN; settle them: `flower main settle`");
+    let refused = flower.fails(&["main", "push"], 1);
+    says(&refused["message"], "do not merge with MAIN");
+    assert_eq!(refused["hints"], json!(["settle them: `flower main settle`"]));
     let settle = flower.json(&["main", "settle"]);
+    let again = flower.fails(&["main", "settle"], 4);
+    says(&again["message"], "worktree `settle-1` already begins at that commit");
+    says(&again["hints"], "flower worktree shell settle-1");
     assert_eq!(
         (&settle["worktree"]["name"], &settle["paths"]),
         (&json!("settle-1"), &json!(["README.md"])),

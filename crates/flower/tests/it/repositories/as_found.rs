@@ -1,6 +1,7 @@
 //! Sparse checkouts, LFS, deleted repositories, and a FLOWER_HOME that cannot be meant.
 
 use super::*;
+use std::os::unix::fs::PermissionsExt;
 
 fn commit_all(flower: &Flower) {
     flower.git(&flower.repo, &["add", "."]);
@@ -38,13 +39,15 @@ fn a_file_that_belongs_into_lfs_lands_only_as_a_pointer() {
     commit_all(&flower);
     prepare(&flower);
     new(&flower, "one", &["--lfs-pointers"]);
-    inside_ok(&flower, "one", "echo raw > a.bin; echo text > a.txt; git add -A; git commit -qm raw");
+    // As on a machine without git-lfs.
+    let git = "git -c filter.lfs.process= -c filter.lfs.clean= -c filter.lfs.required=false";
+    inside_ok(&flower, "one", &format!("echo raw > a.bin; echo text > a.txt; {git} add -A; {git} commit -qm raw"));
     let landed = flower.run(&["land", "one", "--wait"]);
     assert_ne!(landed.code, 0, "{landed:?}");
     assert!(format!("{landed:?}").contains("`a.bin` belongs into LFS"), "{landed:?}");
     let pointer = "version https://git-lfs.github.com/spec/v1\noid sha256:0\nsize 4\n";
     put(&flower, &tree(&flower, "one").join("a.bin"), pointer);
-    inside_ok(&flower, "one", "git commit -qam pointer");
+    inside_ok(&flower, "one", &format!("{git} commit -qam pointer"));
     flower.ok(&["land", "one", "--wait"]);
     assert_eq!(fs::read_to_string(flower.repo.join("a.bin")).unwrap(), pointer);
 }
@@ -83,4 +86,58 @@ fn a_relative_home_is_refused() {
     let error = flower.fails(&["status"], 2);
     says(&error["hints"], "full path");
     assert!(!flower.repo.join("relative").exists());
+}
+
+#[test]
+fn a_home_inside_of_the_checkout_is_refused_before_it_is_made() {
+    let mut flower = Flower::new();
+    let outside = flower.home.clone();
+    for home in [".flower-home", ".git/flower-home", "new/deep/home"] {
+        flower.home = flower.repo.join(home);
+        for command in ["up", "init"] {
+            let error = flower.fails(&[command], 1);
+            says(&error["message"], "lies inside of the checkout");
+        }
+        assert!(!flower.home.exists(), "{home}");
+    }
+    // Its daemon may have been started elsewhere.
+    flower.home = flower.repo.join("inside");
+    let elsewhere = flower.dir().to_owned();
+    assert_eq!(flower.run_in(&elsewhere, &["up"]).code, 0);
+    let error = flower.api("POST", "/api/projects").json(&serde_json::json!({ "dir": flower.repo })).send();
+    assert!(error.status == 422 && error.text().contains("lies inside of the checkout"), "{}", error.text());
+    flower.ok(&["down"]);
+    flower.home = outside;
+}
+
+#[test]
+fn a_git_folder_that_cannot_be_written_is_named_and_nothing_is_left_in_it() {
+    as_each_user(|flower| {
+        if flower.is_root() {
+            return;
+        }
+        new(flower, "one", &[]);
+        inside_ok(flower, "one", "echo 1 > one; git add -A; git commit -qm one");
+        flower.wait_until_idle("merge_queue");
+        show(flower, "one");
+        let dot_git = flower.repo.join(".git");
+        let refs = || git(flower, &flower.repo, &["for-each-ref"]);
+        let before = refs();
+        let mode = |mode: u32| fs::set_permissions(&dot_git, PermissionsExt::from_mode(mode)).unwrap();
+        mode(0o555);
+        for args in [&["worktree", "new", "two"][..], &["land", "one"], &["project", "remove", "repo"]] {
+            let error = flower.run(&[args, &["--json"]].concat());
+            let said = &error.stderr;
+            assert!(
+                error.code != 0 && said.contains("/repo/.git") && !said.contains("FLOWER_HOME"),
+                "{args:?}: {error:?}"
+            );
+        }
+        assert_eq!(refs(), before);
+        assert_eq!(flower.json(&["queue"]), serde_json::json!([]));
+        mode(0o755);
+        flower.ok(&["land", "one", "--wait"]);
+        new(flower, "two", &[]);
+        flower.ok(&["doctor"]);
+    });
 }

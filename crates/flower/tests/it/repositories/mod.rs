@@ -2,8 +2,11 @@
 
 mod as_found;
 mod hooks;
+mod lfs;
+mod moves;
 mod notices;
 mod partial;
+mod renames;
 
 use crate::common::Flower;
 use crate::common::work::*;

@@ -236,12 +236,3 @@ fn a_git_that_hangs_is_ended_at_its_deadline() {
         eventually("it is ended", || (!Path::new(&format!("/proc/{pid}/exe")).exists()).then_some(()));
     }
 }
-
-#[test]
-fn flowers_home_inside_of_main_is_refused() {
-    let mut flower = Flower::new();
-    flower.home = flower.repo.join(".flower-home");
-    flower.start();
-    refused(&flower, &["worktree", "new", "one"], 1, "never lies inside MAIN");
-    flower.ok(&["down"]);
-}

@@ -36,7 +36,8 @@ pub(super) async fn run(context: &Context, args: RefineArgs) -> Result<(), Probl
     context.answer(&brief, |brief| {
         let version = match brief.spec.version {
             same if same == before.spec.version => format!("the text is the same: the spec stays at version {same}"),
-            new => format!("the spec is at version {new}"),
+            new if brief.spec.accepted_version == Some(new) => format!("the spec is at version {new}"),
+            new => format!("the spec is at version {new}; next: `flower brief accept {}`", brief.number),
         };
         format!("{}{}\n", super::line(context, brief), context.style.dim(&version))
     })

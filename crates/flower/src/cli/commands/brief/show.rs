@@ -13,7 +13,8 @@ pub(super) struct ShowArgs {
     /// The number of the brief
     #[arg(value_parser = crate::cli::input::number)]
     number: u64,
-    /// Show the text that an agent reads, as the tool `recall_brief` returns it
+    /// Show the text that an agent reads, as the tool `recall_brief` returns it; with an agent's FLOWER_TOKEN the text names commands
+    /// in place of tools
     #[arg(long)]
     as_agent: bool,
     /// The maximum length of that text in tokens: 500 to 50000
@@ -28,8 +29,11 @@ const MAX_CHILDREN: u64 = 500;
 pub(super) async fn run(context: &Context, args: &ShowArgs) -> Result<(), Problem> {
     let client = context.client().await?;
     if args.as_agent {
-        let budget = args.budget.map_or_else(String::new, |budget| format!("?budget={budget}"));
-        let recalled: RecallView = client.get(&format!("/api/briefs/{}/recall{budget}", args.number)).await?;
+        let budget = args.budget.map_or_else(String::new, |budget| format!("&budget={budget}"));
+        // An agent that reads its brief here has no tools.
+        let shell = crate::cli::context::own_token().is_some();
+        let path = format!("/api/briefs/{}/recall?shell={shell}{budget}", args.number);
+        let recalled: RecallView = client.get(&path).await?;
         return context.answer_paged(&recalled, |recalled| recalled.text.clone());
     }
     let brief: BriefView = client.get(&format!("/api/briefs/{}", args.number)).await?;

@@ -9,6 +9,7 @@ use flower_contract::error::{Problem, ProblemKind};
 use flower_contract::request::LandSettings;
 use flower_contract::view::{CommandsView, LandingView, ProposalView};
 use flower_engine::merge_queue::install_hint;
+use flower_engine::settings::Settings;
 use std::io::{Read, Write};
 use std::path::Path;
 
@@ -79,6 +80,10 @@ impl Offer<'_> {
                 None => return Ok(()),
             },
         };
+        if !self.context.can_ask() {
+            // On a terminal the text can be edited.
+            Settings::parse(&draft.text).map_err(|problem| invalid(problem, draft.origin))?;
+        }
         let has_checks = has_checks(&draft.text);
         if !has_checks && !self.context.json {
             warn_no_checks(self.context);
@@ -93,6 +98,7 @@ impl Offer<'_> {
             // Only a text that somebody wrote lands without checks.
             true if !has_checks && draft.origin == Origin::Proposed => Err(no_checks()),
             true => self.land(&draft.text).await,
+            false if self.trying && !has_checks => Err(nothing_to_try()),
             false if self.trying => Ok(()),
             false => {
                 eprintln!(
@@ -250,16 +256,35 @@ fn note(context: &Context, problem: &Problem) {
 
 /// Whether a text has a check. One that cannot be parsed is refused when it is tried or landed.
 fn has_checks(text: &str) -> bool {
-    flower_engine::settings::Settings::parse(text).map_or(true, |settings| !settings.checks.list.is_empty())
+    Settings::parse(text).map_or(true, |settings| !settings.checks.list.is_empty())
 }
 
 const EXAMPLE: &str = "[checks]\ntest = { run = \"make test\", timeout = \"10m\" }";
 
 fn warn_no_checks(context: &Context) {
     let style = context.style;
-    eprintln!("{}", style.bad("!! NOTHING IS CHECKED: whatever is landed reaches MAIN without a test. !!"));
+    eprintln!("{}", style.bad("!! NOTHING IS CHECKED: every landing that merges reaches MAIN untested. !!"));
     eprintln!("Write what must pass into flower.toml, then `flower init --try`; for instance:");
     EXAMPLE.lines().for_each(|line| eprintln!("  {line}"));
+}
+
+/// The text comes from a file, not from a worktree.
+fn invalid(problem: Problem, origin: Origin) -> Problem {
+    let next = match origin {
+        Origin::Own => "correct the file, then run the same command again; docs/guide.md lists every key",
+        Origin::Proposed | Origin::Uncommitted => {
+            "correct flower.toml, then `flower init` again; docs/guide.md lists every key"
+        }
+    };
+    Problem { hints: vec![next.to_owned()], ..problem }
+}
+
+fn nothing_to_try() -> Problem {
+    Problem::new(
+        ProblemKind::Refused,
+        "nothing was tried, because this flower.toml has no checks",
+        "name what must pass: `flower init --print > flower.toml`, edit it, then `flower init --try`",
+    )
 }
 
 fn no_checks() -> Problem {

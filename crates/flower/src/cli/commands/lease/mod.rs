@@ -4,7 +4,7 @@ mod release;
 mod take;
 
 use crate::cli::Context;
-use crate::cli::output::{Table, plain, terminal_width};
+use crate::cli::output::{Table, plain, terminal_width, time_left};
 use clap::Subcommand;
 use flower_contract::error::Problem;
 use flower_contract::view::LeaseView;
@@ -37,14 +37,15 @@ async fn list(context: &Context) -> Result<(), Problem> {
         if leases.is_empty() {
             return "no leases; reserve paths: `flower lease take PATTERN… --worktree NAME`\n".to_owned();
         }
-        let mut table = Table::new(&["ID", "WORKTREE", "HOLDER", "PATTERNS", "UNTIL"], 3);
+        let mut table = Table::new(&["ID", "WORKTREE", "HOLDER", "PATTERNS", "ENDS IN"], 3);
+        let now = jiff::Timestamp::now();
         for lease in leases {
             table.row(vec![
                 lease.id.to_string().into(),
                 lease.worktree.clone().into(),
                 plain(&lease.holder).into(),
                 plain(&lease.patterns.join(" ")).into(),
-                lease.expires_at.chars().take(16).collect::<String>().into(),
+                time_left(&lease.expires_at, now).into(),
             ]);
         }
         table.render(context.style, terminal_width())

@@ -2,6 +2,7 @@
 
 use crate::cli::Context;
 use crate::cli::input::duration;
+use crate::cli::output::time_left;
 use flower_contract::error::Problem;
 use flower_contract::request::TakeLease;
 use flower_contract::view::LeaseView;
@@ -31,11 +32,11 @@ pub(super) async fn run(context: &Context, args: TakeArgs) -> Result<(), Problem
     let lease: LeaseView = context.client().await?.post(&format!("/api/leases?{query}"), &body).await?;
     context.answer(&lease, |lease| {
         format!(
-            "{} holds {} in {} until {}\n",
+            "{} holds {} in {} for {}\n",
             lease.holder,
             lease.patterns.join(" "),
             lease.worktree,
-            lease.expires_at
+            time_left(&lease.expires_at, jiff::Timestamp::now())
         )
     })
 }

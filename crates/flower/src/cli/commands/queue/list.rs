@@ -58,7 +58,7 @@ fn render(landings: &[LandingView], all: bool, style: Style) -> String {
         let why = plain(l.reason.as_deref().unwrap_or_default()).replace('\n', " ");
         let mut row: Vec<Cell> = vec![
             l.id.to_string().into(),
-            Cell::painted(l.state.as_str(), state(l.state, style)),
+            Cell::painted(l.state.in_words(), state(l.state, style)),
             if width.is_some() { cut(&title, TITLE_WIDTH) } else { title }.into(),
             l.worktree.clone().unwrap_or_else(|| format!("({})", l.source)).into(),
             briefs(&l.briefs).into(),

@@ -47,6 +47,9 @@ pub(super) async fn run(context: &Context, args: LogArgs) -> Result<(), Problem>
         return context
             .answer(&serde_json::json!({ "landing": landing.id, "check": check, "log": text }), |_| String::new());
     }
+    if log.is_empty() {
+        eprintln!("the check `{}` of landing {} has printed nothing", plain(&check), landing.id);
+    }
     if std::io::stdout().is_terminal() {
         return context.print(&plain(&String::from_utf8_lossy(&log)));
     }

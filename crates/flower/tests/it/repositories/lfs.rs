@@ -1,0 +1,149 @@
+//! Repositories with LFS: contents in MAIN, pointers in worktrees, and what comes out of them.
+
+use super::*;
+use crate::common::skip::skip;
+use serde_json::json;
+
+/// A MAIN with a file of LFS whose content is checked out, as `git lfs` makes it. `None` where git-lfs is not installed.
+fn with_lfs() -> Option<Flower> {
+    let is_installed =
+        std::process::Command::new("git-lfs").arg("version").output().is_ok_and(|out| out.status.success());
+    if !is_installed {
+        skip("git-lfs is missing");
+        return None;
+    }
+    let flower = Flower::new();
+    flower.git(&flower.repo, &["lfs", "install", "--local", "--skip-repo"]);
+    put(&flower, &flower.repo.join(".gitattributes"), "*.bin filter=lfs diff=lfs merge=lfs -text\n");
+    put(&flower, &flower.repo.join("a.bin"), content(1));
+    flower.git(&flower.repo, &["add", "."]);
+    flower.git(&flower.repo, &["commit", "--quiet", "--message", "lfs"]);
+    // From before there was LFS.
+    put(&flower, &flower.repo.join("raw.bin"), "raw\n");
+    flower.git(
+        &flower.repo,
+        &["-c", "filter.lfs.process=", "-c", "filter.lfs.clean=", "-c", "filter.lfs.required=false", "add", "."],
+    );
+    flower.git(&flower.repo, &["commit", "--quiet", "--message", "raw"]);
+    prepare(&flower);
+    Some(flower)
+}
+
+fn content(seed: u8) -> Vec<u8> {
+    (0..50_000_u32).map(|n| (n.wrapping_mul(2_654_435_761) >> 24) as u8 ^ seed).collect()
+}
+
+fn blob(flower: &Flower, revision: &str) -> String {
+    git(flower, &flower.repo, &["cat-file", "blob", revision])
+}
+
+fn touch(path: &Path) {
+    let content = fs::read(path).unwrap();
+    fs::remove_file(path).unwrap();
+    fs::write(path, content).unwrap();
+}
+
+#[test]
+fn a_content_that_did_not_change_is_no_change_by_hand() {
+    let Some(flower) = with_lfs() else { return };
+    for path in ["a.bin", "raw.bin"] {
+        touch(&flower.repo.join(path));
+    }
+    assert_eq!(flower.json(&["main"])["state"], "stable");
+    let refused = flower.fails(&["main", "rescue"], 1);
+    says(&refused["message"], "there is nothing in MAIN to be rescued");
+    new(&flower, "one", &["--lfs-pointers"]);
+    inside_ok(&flower, "one", "echo x > x; git add x; git commit -qm x");
+    flower.ok(&["land", "one", "--wait"]);
+    // One byte more is.
+    let mut edited = content(1);
+    edited.push(0);
+    fs::write(flower.repo.join("a.bin"), &edited).unwrap();
+    let main = flower.json(&["main"]);
+    assert_eq!((&main["state"], &main["alarm"]["files"]), (&json!("dirty"), &json!(["a.bin"])), "{main:#}");
+    // What is rescued is a pointer, and its content is kept.
+    flower.json(&["main", "rescue", "--as", "mine"]);
+    assert_eq!(fs::read(flower.repo.join("a.bin")).unwrap(), content(1));
+    assert_eq!(flower.json(&["main"])["state"], "stable");
+    assert!(blob(&flower, "flower/mine:a.bin").ends_with("size 50001"));
+    flower.ok(&["land", "mine", "--wait"]);
+    assert_eq!(fs::read(flower.repo.join("a.bin")).unwrap(), edited);
+    assert_eq!(git(&flower, &flower.repo, &["status", "--porcelain"]), "");
+}
+
+#[test]
+fn a_pull_that_was_refused_is_put_back_with_its_contents() {
+    let Some(flower) = with_lfs() else { return };
+    let beside = flower.dir().join("beside");
+    flower.git(&flower.repo, &["worktree", "add", "--quiet", "-b", "beside", beside.to_str().unwrap()]);
+    put(&flower, &beside.join("a.bin"), content(2));
+    put(&flower, &beside.join("new.bin"), content(3));
+    flower.git(&beside, &["add", "."]);
+    flower.git(&beside, &["commit", "--quiet", "--message", "beside"]);
+    let mut merge = std::process::Command::new("git");
+    let merged = flower.in_own_environment(merge.args(["merge", "--quiet", "beside"]).current_dir(&flower.repo));
+    assert!(!merged.output().unwrap().status.success());
+    let main = flower.json(&["main"]);
+    assert_eq!(main["state"], "stable", "{main:#}");
+    assert_eq!(fs::read(flower.repo.join("a.bin")).unwrap(), content(1));
+    assert_eq!(git(&flower, &flower.repo, &["status", "--porcelain"]), "");
+}
+
+#[test]
+fn what_is_committed_inside_is_a_pointer_and_its_content_comes_out() {
+    let Some(flower) = with_lfs() else { return };
+    new(&flower, "one", &["--lfs-pointers"]);
+    for (name, seed) in [("b.bin", 2), ("folder/c.bin", 3), ("a.bin", 4)] {
+        put(&flower, &tree(&flower, "one").join(name), content(seed));
+    }
+    inside_ok(&flower, "one", "git add -A; git commit -qm new; git lfs ls-files");
+    let shown = show(&flower, "one");
+    assert_eq!((&shown["dirty"], &shown["notes"]), (&json!(false), &json!([])), "{shown:#}");
+    assert!(blob(&flower, "flower/one:b.bin").starts_with("version https://git-lfs.github.com/spec/v1\n"));
+    flower.ok(&["land", "one", "--wait"]);
+    // As the file that was there before.
+    for (name, seed) in [("b.bin", 2), ("folder/c.bin", 3), ("a.bin", 4)] {
+        assert_eq!(fs::read(flower.repo.join(name)).unwrap(), content(seed), "{name}");
+    }
+    assert_eq!(git(&flower, &flower.repo, &["status", "--porcelain"]), "");
+    assert_eq!(flower.json(&["main"])["state"], "stable");
+    flower.git(&flower.repo, &["lfs", "fsck"]);
+}
+
+#[test]
+fn where_main_has_pointers_a_landing_writes_pointers() {
+    let Some(flower) = with_lfs() else { return };
+    let pointer = blob(&flower, "HEAD:a.bin");
+    put(&flower, &flower.repo.join("a.bin"), format!("{pointer}\n"));
+    flower.git(&flower.repo, &["add", "a.bin"]);
+    assert_eq!(flower.json(&["main"])["state"], "stable", "a pointer is what git has");
+    new(&flower, "one", &["--lfs-pointers"]);
+    put(&flower, &tree(&flower, "one").join("b.bin"), content(2));
+    inside_ok(&flower, "one", "git add -A; git commit -qm new");
+    flower.ok(&["land", "one", "--wait"]);
+    assert!(fs::read_to_string(flower.repo.join("b.bin")).unwrap().ends_with("size 50000\n"));
+    assert_eq!(git(&flower, &flower.repo, &["status", "--porcelain"]), "");
+    assert_eq!(flower.json(&["main"])["state"], "stable");
+    // Its content is there all the same.
+    flower.git(&flower.repo, &["lfs", "checkout", "b.bin"]);
+    assert_eq!(fs::read(flower.repo.join("b.bin")).unwrap(), content(2));
+}
+
+#[test]
+fn a_content_with_another_hash_stays_inside_with_its_commit() {
+    let Some(flower) = with_lfs() else { return };
+    new(&flower, "one", &["--lfs-pointers"]);
+    put(&flower, &tree(&flower, "one").join("b.bin"), content(2));
+    // The content is replaced before anything comes out.
+    inside_ok(
+        &flower,
+        "one",
+        "git add -A; d=$(git rev-parse --git-dir)/lfs/objects; f=$(find $d -type f | head -1); chmod u+w $f; echo evil > $f; \
+         git -c core.hooksPath=/dev/null commit -qm evil",
+    );
+    let refused = flower.fails(&["land", "one"], 1);
+    says(&refused["message"], "has another hash or size than its pointer says");
+    let stored =
+        std::process::Command::new("find").arg(flower.repo.join(".git/lfs/objects")).args(["-type", "f"]).output();
+    assert_eq!(String::from_utf8_lossy(&stored.unwrap().stdout).lines().count(), 1, "only the one of MAIN");
+}
