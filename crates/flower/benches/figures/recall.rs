@@ -72,7 +72,8 @@ struct Log {
 
 async fn recalled(log: &Log) -> Duration {
     let start = Instant::now();
-    let recalled = log.app.dispatcher.recall(BriefId(log.brief), RecallOptions::default()).await.expect("it is recalled");
+    let recalled =
+        log.app.dispatcher.recall(BriefId(log.brief), RecallOptions::default()).await.expect("it is recalled");
     let took = start.elapsed();
     assert!(recalled.text.len() > SPEC_BYTES, "the spec is in it");
     std::hint::black_box(recalled);
