@@ -2259,6 +2259,8 @@ export interface components {
             cancelled?: string | null;
             /** @description Why it waits. */
             waits: components["schemas"]["ReasonView"][];
+            /** @description What to know about an open one, such as a spending limit that does not hold for its agents. */
+            cautions?: string[];
             /**
              * Format: int64
              * @description For a `fix`: the landing, and why it failed.
@@ -3035,6 +3037,11 @@ export interface components {
         RenameProject: {
             name: string;
         };
+        /**
+         * @description What agents report of what they spend.
+         * @enum {string}
+         */
+        Reported: "cost" | "tokens";
         /** @description What is special about a repository. */
         RepositoryNotice: {
             kind: components["schemas"]["NoticeKind"];
@@ -3650,6 +3657,7 @@ export type Refine = components['schemas']['Refine'];
 export type Remark = components['schemas']['Remark'];
 export type RemovedProject = components['schemas']['RemovedProject'];
 export type RenameProject = components['schemas']['RenameProject'];
+export type Reported = components['schemas']['Reported'];
 export type RepositoryNotice = components['schemas']['RepositoryNotice'];
 export type Rescue = components['schemas']['Rescue'];
 export type RescueView = components['schemas']['RescueView'];
@@ -4597,6 +4605,8 @@ export interface operations {
             query?: {
                 /** @description Maximum length in tokens, from 500 to 50,000; 4,000 by default. */
                 budget?: number;
+                /** @description Names commands of the command line in place of tools. */
+                shell?: boolean;
             };
             header?: never;
             path: {

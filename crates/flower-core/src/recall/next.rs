@@ -177,7 +177,7 @@ fn work(steps: &mut Steps, input: &Recall, run: &Run, width: usize) {
         DispatchKind::Research => steps
             .add(format!("Find out what the spec asks for. Keep what you learn: {}.", input.calls.scratchpad(number))),
         DispatchKind::Ops => {
-            steps.add(format!("Do what the spec says, and write each step down: {}.", input.calls.note(number)))
+            steps.add(format!("Do what the spec says, and write each step down: {}.", input.calls.note(number)));
         }
     }
 }

@@ -49,7 +49,7 @@ impl Agents {
             Some(Worked {
                 dispatch,
                 profile: lead.profile.clone(),
-                model: None,
+                model: lead.model.clone(),
                 seconds: agents.iter().filter(|agent| agent.member == 0 && !agent.standing).map(|a| seconds(a)).sum(),
                 cost: usage.cost,
                 currency: usage.currency,

@@ -29,6 +29,8 @@ const TRIAL_TIMEOUT: Duration = Duration::from_secs(180);
 /// Stands where the token of a run would: a trial calls no tool.
 const NO_TOKEN: &str = "trial";
 
+type Environment = Vec<(OsString, OsString)>;
+
 /// The directories of a trial.
 struct Place {
     folder: PathBuf,
@@ -127,7 +129,7 @@ impl Agents {
         profile: &Profile,
         program: &Program,
         place: &Place,
-    ) -> io::Result<(Vec<OsString>, Vec<(OsString, OsString)>)> {
+    ) -> io::Result<(Vec<OsString>, Environment)> {
         let mut spec = Spec::new(place.tree.clone());
         let home = user_home();
         spec.write.push(place.tree.clone());

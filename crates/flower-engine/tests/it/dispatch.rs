@@ -32,7 +32,13 @@ async fn claim(engine: &Engine, caller: &Caller, dispatch: u64) -> Result<Dispat
 }
 
 async fn hand_back(engine: &Engine, caller: &Caller, dispatch: u64, fence: u64) -> Result<HandBackView, Problem> {
-    let request = HandBackRequest { fence: Fence(fence), summary: "It is done".into(), not_done: None, failed: false };
+    let request = HandBackRequest {
+        fence: Fence(fence),
+        summary: "It is done".into(),
+        not_done: None,
+        failed: false,
+        leaves_untracked: false,
+    };
     engine.app.dispatcher.hand_back(caller, DispatchId(dispatch), request).await
 }
 

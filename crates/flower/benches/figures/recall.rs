@@ -7,6 +7,7 @@ use flower_core::worktree::{self, Seal, WorktreeKind};
 use flower_core::{BootTime, BriefKind, Caller, Command, Status, lease};
 use flower_core::{BriefId, DispatchId, WorktreeId};
 use flower_engine::clock::BootClock;
+use flower_engine::dispatch::RecallOptions;
 use flower_engine::home::Home;
 use flower_engine::notify::ChangeHints;
 use flower_engine::{App, Setup, now};
@@ -71,7 +72,8 @@ struct Log {
 
 async fn recalled(log: &Log) -> Duration {
     let start = Instant::now();
-    let recalled = log.app.dispatcher.recall(BriefId(log.brief), None, None).await.expect("it is recalled");
+    let recalled =
+        log.app.dispatcher.recall(BriefId(log.brief), RecallOptions::default()).await.expect("it is recalled");
     let took = start.elapsed();
     assert!(recalled.text.len() > SPEC_BYTES, "the spec is in it");
     std::hint::black_box(recalled);
