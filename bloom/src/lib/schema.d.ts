@@ -39,6 +39,26 @@ export interface paths {
         patch?: never;
         trace?: never;
     };
+    "/api/agent-profiles/{name}/try": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        get?: never;
+        put?: never;
+        /**
+         * Tries a profile: starts its program in a jail without any network and opens a session. No model is asked. A profile that
+         *     cannot run is returned as it is.
+         */
+        post: operations["try_profile"];
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
     "/api/agent-stats": {
         parameters: {
             query?: never;
@@ -1615,6 +1635,23 @@ export interface paths {
         patch?: never;
         trace?: never;
     };
+    "/api/tools": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        /** Lists the names of the MCP tools that the caller's role can use. */
+        get: operations["list_tools"];
+        put?: never;
+        post?: never;
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
     "/api/tools/{name}": {
         parameters: {
             query?: never;
@@ -1966,6 +2003,10 @@ export interface components {
             currency?: string | null;
             /** Format: int64 */
             tokens?: number | null;
+            /** @description The model of its session, as the session reports it or flower chose it; absent if that is not known. */
+            model?: string | null;
+            /** @description Whether its session has flower's tools; absent if that is not known, or the agent runs in a terminal. */
+            tools?: boolean | null;
             /** Format: int32 */
             pid?: number | null;
             /** @description The agent has a terminal to attach to. */
@@ -2075,7 +2116,7 @@ export interface components {
          * @description Why an item needs a person.
          * @enum {string}
          */
-        Cause: "main_changed" | "settings_invalid" | "remote_conflicts" | "agent_failed" | "dispatch_stuck" | "permission_asked" | "question_asked" | "plan_proposed" | "spec_refined" | "result_in_review" | "landing_held" | "message_received";
+        Cause: "main_changed" | "settings_invalid" | "remote_conflicts" | "agent_failed" | "agent_without_tools" | "dispatch_stuck" | "permission_asked" | "question_asked" | "plan_proposed" | "spec_refined" | "result_in_review" | "landing_held" | "message_received";
         /** @description The merge with MAIN. */
         CheckMergeView: {
             ok: boolean;
@@ -2919,6 +2960,16 @@ export interface components {
             /** @description Each with how to solve it. */
             missing: string[];
             version?: string | null;
+            /** @description Whether a session could be opened with this version of the program. */
+            trial: components["schemas"]["TrialView"];
+            /** @description The model that sessions must have. */
+            model?: string | null;
+            /** @description The profile does not run without a model. */
+            model_required: boolean;
+            /** @description What its agents report of what they spend; absent if that is not known. */
+            reports?: components["schemas"]["Reported"][] | null;
+            /** @description What of the operator's own configuration of the agent reaches the jail. */
+            configuration: string;
             needs: components["schemas"]["ProfileNeed"][];
         };
         ProjectView: {
@@ -3432,6 +3483,19 @@ export interface components {
             over: boolean;
         };
         /**
+         * @description Whether a session could be opened with a program.
+         * @enum {string}
+         */
+        TrialState: "not_tried" | "worked" | "failed" | "not_needed";
+        TrialView: {
+            state: components["schemas"]["TrialState"];
+            at?: string | null;
+            /** @description Why it failed. */
+            why?: string | null;
+            /** @description The model that the session reported. */
+            model?: string | null;
+        };
+        /**
          * @description Why a landing was rejected.
          * @enum {string}
          */
@@ -3701,6 +3765,8 @@ export type ToolAnswer = components['schemas']['ToolAnswer'];
 export type ToolStatus = components['schemas']['ToolStatus'];
 export type Topic = components['schemas']['Topic'];
 export type TranscriptView = components['schemas']['TranscriptView'];
+export type TrialState = components['schemas']['TrialState'];
+export type TrialView = components['schemas']['TrialView'];
 export type Verdict = components['schemas']['Verdict'];
 export type VerifyView = components['schemas']['VerifyView'];
 export type Why = components['schemas']['Why'];
@@ -3774,6 +3840,35 @@ export interface operations {
                 };
                 content: {
                     "application/json": components["schemas"]["ProfileView"][];
+                };
+            };
+        };
+    };
+    try_profile: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path: {
+                name: string;
+            };
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["ProfileView"];
+                };
+            };
+            "4XX": {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["ProblemEnvelope"];
                 };
             };
         };
@@ -6976,6 +7071,33 @@ export interface operations {
                     [name: string]: unknown;
                 };
                 content?: never;
+            };
+            "4XX": {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["ProblemEnvelope"];
+                };
+            };
+        };
+    };
+    list_tools: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": string[];
+                };
             };
             "4XX": {
                 headers: {
