@@ -115,6 +115,7 @@ const OWN: &[(&str, &str)] = &[
     ("POST", "/api/messages"),
     ("POST", "/api/messages/take"),
     ("POST", "/api/images"),
+    ("GET", "/api/tools"),
     ("POST", "/api/tools/{name}"),
     ("GET", "/api/resources"),
     ("GET", "/api/events"),
