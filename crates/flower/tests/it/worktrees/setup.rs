@@ -322,14 +322,16 @@ fn lfs_is_refused_unless_pointers_are_enough() {
             let attributes = format!("{folder}.gitattributes");
             commit_in_main(flower, &attributes, "*.bin filter=lfs diff=lfs merge=lfs -text\n");
             let file = format!("{folder}a.bin");
-            commit_in_main(flower, &file, "version https://git-lfs.github.com/spec/v1\n");
+            let oid = "0".repeat(64);
+            let pointer = format!("version https://git-lfs.github.com/spec/v1\noid sha256:{oid}\nsize 5");
+            commit_in_main(flower, &file, &format!("{pointer}\n"));
             let before = traces(flower);
             let error = flower.fails(&["worktree", "new", "one"], 1);
             says(&error["hints"], "--lfs-pointers");
             eventually("nothing is left", || (traces(flower) == before).then_some(()));
             new(flower, "one", &["--lfs-pointers"]);
             let seen = inside_ok(flower, "one", &format!("cat {file}; git status --porcelain"));
-            assert_eq!(seen, "version https://git-lfs.github.com/spec/v1", "{folder}");
+            assert_eq!(seen, pointer, "{folder}");
         });
     }
 }
