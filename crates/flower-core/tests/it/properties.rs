@@ -69,9 +69,12 @@ fn random_commands_reach_every_event_and_status() {
     let (mut accepted, mut refused, mut cycles) = (0, 0, 0);
     // Counts the events that follow from the end of an agent, and the refusals to agents.
     let mut agents: BTreeMap<&str, u64> = BTreeMap::new();
-    // Some events need several rare commands in a row, so it goes on until all have happened.
+    let of_agents = ["given up", "given back", "released", "there", "named", "ended", "no slot", "decided"];
+    // Some events and refusals need several rare commands in a row, so it goes on until all have happened.
     for round in 0..5_000 {
-        if round >= 300 && KINDS.iter().all(|kind| kinds.contains(*kind)) {
+        let all_happened =
+            KINDS.iter().all(|kind| kinds.contains(*kind)) && of_agents.iter().all(|what| agents.contains_key(what));
+        if round >= 300 && all_happened {
             break;
         }
         let steps = crate::commands::steps(80).new_tree(&mut runner).unwrap().current();
@@ -112,7 +115,7 @@ fn random_commands_reach_every_event_and_status() {
             statuses.extend(world.briefs.values().map(|brief| brief.status));
         }
     }
-    for what in ["given up", "given back", "released", "there", "named", "ended", "no slot", "decided"] {
+    for what in of_agents {
         assert!(agents.contains_key(what), "`{what}` never happened: {agents:?}");
     }
     let missing: Vec<_> = KINDS.iter().filter(|kind| !kinds.contains(**kind)).collect();
