@@ -92,7 +92,7 @@ impl Mask {
         }
     }
 
-    /// Whether the end of a text looks like the beginning of a secret. Fewer than [`MIN_BEGUN`] bytes prove nothing.
+    /// Whether the end of a text looks like the beginning of a secret. Fewer than `MIN_BEGUN` bytes prove nothing.
     pub fn may_continue(&self, text: &str) -> bool {
         let tail = &text.as_bytes()[text.len().saturating_sub(self.reach)..];
         let begins = |pattern: &Vec<u8>| {
