@@ -199,6 +199,9 @@ fn a_move_to_what_is_not_the_repository_is_refused() {
     put(&flower, &other.join("file"), "other\n");
     flower.git(&other, &["add", "."]);
     flower.git(&other, &["commit", "--quiet", "--amend", "--message", "other"]);
+    // Two repositories that were made within one second begin with the same commit.
+    flower.git(&other, &["reflog", "expire", "--expire=now", "--all"]);
+    flower.git(&other, &["gc", "--quiet", "--prune=now"]);
     let from = move_away(&mut flower, "elsewhere");
     let plain = flower.dir().join("plain");
     fs::create_dir(&plain).unwrap();
