@@ -30,7 +30,7 @@ const HAND_OVER_TIMEOUT: Duration = Duration::from_secs(180);
 const MAX_NUDGES: u32 = 3;
 /// A turn that ends within this time and without a tool call ended at once.
 const BRIEF_TURN: Duration = Duration::from_secs(10);
-/// Before the reminder after such a turn: whatever ended it may be over soon.
+/// The pause before the reminder after such a turn, because the cause may end by itself.
 const NUDGE_PAUSES: [Duration; MAX_NUDGES as usize] =
     [Duration::from_secs(2), Duration::from_secs(8), Duration::from_secs(20)];
 /// Tokens of the recall in the first prompt; `recall_brief` has the rest.

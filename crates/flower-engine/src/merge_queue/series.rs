@@ -20,7 +20,7 @@ pub(super) struct Series<'a> {
     pub(super) settings: &'a Settings,
     pub(super) checks: &'a [(String, CheckSettings)],
     pub(super) commits: &'a [CommitId],
-    /// `None`: all checks run, whatever paths they name.
+    /// `None`: all checks run, also those that name `paths`.
     pub(super) changes: Option<&'a [Change]>,
     pub(super) origin: &'a Origin,
     pub(super) id: u64,

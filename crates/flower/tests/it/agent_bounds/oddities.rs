@@ -1,4 +1,4 @@
-//! Oddities of agents that nobody has tried yet: each has a scripted agent with it.
+//! Unusual behaviour of agents. Each test starts a scripted agent that behaves in one of these ways.
 
 use crate::agent_bounds::stage::{Stage, play};
 use crate::agents::stage::kill;

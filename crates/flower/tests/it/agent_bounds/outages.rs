@@ -1,4 +1,4 @@
-//! A model with a limit or an outage: it is said and waited for, and costs the agent none of its restarts.
+//! A rate limit or an outage of the model: flower shows it and waits, and does not count it as a restart of the agent.
 
 use crate::agent_bounds::stage::{Stage, play, shell};
 use crate::common::eventually;

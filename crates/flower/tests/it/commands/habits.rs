@@ -193,7 +193,7 @@ fn up_says_what_matters_and_opens_this_project() {
     let up = flower.json_in(&other, &["up"]);
     assert!(up["open_url"].as_str().unwrap().contains("/?project=other#open="), "{up}");
     assert_eq!(up["notices"][0]["kind"], "no_checks");
-    // What waits for the operator from the first moment is said at once.
+    // The inbox shows at once what waits for the operator from the start.
     let unborn = flower.dir().join("unborn");
     flower.git(flower.dir(), &["init", "--quiet", "unborn"]);
     let said = flower.run_in(&unborn, &["up"]).stdout;
