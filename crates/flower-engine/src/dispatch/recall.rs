@@ -27,7 +27,9 @@ const MAX_DIFFED_BYTES: usize = 128 * 1024;
 const MAX_ITEMS: usize = 50;
 
 /// Results of comparisons with MAIN that are kept; all are dropped when there are more.
-const MAX_COMPARED: usize = 500;
+const MAX_COMPARED: usize = 50;
+/// Changed paths of each side of a comparison; the rest of a huge change is not looked at.
+const MAX_PATHS: usize = 5_000;
 
 /// Which text of a brief is wanted.
 #[derive(Clone, Copy, Debug, Default)]
@@ -118,7 +120,8 @@ impl Dispatcher {
         }
         let paths = async |from: &CommitId, to: &CommitId| {
             let changes = repo.diff_trees(from, to).await?;
-            Ok::<_, Problem>(changes.into_iter().map(|change| change.path.to_string_lossy().into_owned()))
+            let paths = changes.into_iter().take(MAX_PATHS);
+            Ok::<_, Problem>(paths.map(|change| change.path.to_string_lossy().into_owned()))
         };
         let compared = match repo.merge_base(&branch, &main).await? {
             Some(base) if base != main => {
