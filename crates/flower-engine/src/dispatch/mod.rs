@@ -27,7 +27,7 @@ use flower_core::readiness::waits;
 use flower_core::{BriefId, Caller, Command, Dispatch, DispatchId, Fence, Heartbeat, Main, Refusal};
 use flower_store::Store;
 use flower_store::{dispatches, ephemeral, landings};
-use std::collections::{HashMap, HashSet};
+use std::collections::{HashMap, HashSet, VecDeque};
 use std::sync::{Arc, Mutex};
 use std::time::Instant;
 
@@ -50,8 +50,8 @@ pub struct Dispatcher {
     preparing: Mutex<HashSet<DispatchId>>,
     /// Dispatches whose results are about to be in the merge queue.
     handing_back: Mutex<HashSet<DispatchId>>,
-    /// By project: how its branches compared with MAIN.
-    compared: Mutex<HashMap<String, Vec<recall::Compared>>>,
+    /// How branches compared with MAIN, the newest last.
+    compared: Mutex<VecDeque<Arc<recall::Compared>>>,
     /// By token: when its next heartbeat is stored.
     heartbeat_due: Mutex<HashMap<String, Instant>>,
 }

@@ -15,6 +15,7 @@ use flower_git::{CommitId, RefName, Repo};
 use flower_store::log::{self, Edge, Of};
 use flower_store::{Conn, StoreError, briefs, dispatches, landings, tokens, worktrees};
 use std::collections::HashSet;
+use std::sync::Arc;
 
 /// The newest events of a brief that are read.
 const MAX_EVENTS_READ: u64 = 120;
@@ -26,7 +27,7 @@ const MAX_DIFFED_BYTES: usize = 128 * 1024;
 /// Entries of each list.
 const MAX_ITEMS: usize = 50;
 
-/// Results of comparisons with MAIN that are kept; all are dropped when there are more.
+/// The newest comparisons with MAIN, which are kept.
 const MAX_COMPARED: usize = 50;
 /// Changed paths of each side of a comparison; the rest of a huge change is not looked at.
 const MAX_PATHS: usize = 5_000;
@@ -42,7 +43,7 @@ pub struct RecallOptions {
 }
 
 /// How far MAIN had moved when a branch and MAIN were last compared.
-#[derive(Clone, Debug)]
+#[derive(Debug)]
 pub(super) struct Compared {
     branch: CommitId,
     main: CommitId,
@@ -100,7 +101,7 @@ impl Dispatcher {
         }
         let repo = Repo::main(&self.worktrees.repository(project).await?);
         let Some(branch) = repo.tip(&RefName::branch(&place.branch)?).await? else { return Ok(None) };
-        let compared = self.compare(&repo, project, branch, CommitId::parse(&main.tip)?).await?;
+        let compared = self.compare(&repo, branch, CommitId::parse(&main.tip)?).await?;
         let own = input.leases.iter().filter(|lease| run.holder.as_ref() == Some(&lease.holder));
         let reserved: Vec<Pattern> =
             own.flat_map(|lease| &lease.patterns).filter_map(|pattern| Pattern::parse(pattern).ok()).collect();
@@ -110,13 +111,10 @@ impl Dispatcher {
     }
 
     /// Compares a branch with MAIN, unless neither has moved since the last time.
-    async fn compare(&self, repo: &Repo, project: &str, branch: CommitId, main: CommitId) -> Result<Compared, Problem> {
-        let known =
-            self.compared.lock().expect("no panic while held").get(project).and_then(|all| {
-                all.iter().find(|compared| compared.branch == branch && compared.main == main).cloned()
-            });
-        if let Some(known) = known {
-            return Ok(known);
+    async fn compare(&self, repo: &Repo, branch: CommitId, main: CommitId) -> Result<Arc<Compared>, Problem> {
+        let is_same = |compared: &&Arc<Compared>| compared.branch == branch && compared.main == main;
+        if let Some(known) = self.compared.lock().expect("no panic while held").iter().find(is_same) {
+            return Ok(known.clone());
         }
         let paths = async |from: &CommitId, to: &CommitId| {
             let changes = repo.diff_trees(from, to).await?;
@@ -131,11 +129,12 @@ impl Dispatcher {
             }
             _ => Compared { branch, main, commits: 0, theirs: Vec::new(), ours: HashSet::new() },
         };
+        let compared = Arc::new(compared);
         let mut all = self.compared.lock().expect("no panic while held");
-        if all.values().map(Vec::len).sum::<usize>() >= MAX_COMPARED {
-            all.clear();
+        if all.len() >= MAX_COMPARED {
+            all.pop_front();
         }
-        all.entry(project.to_owned()).or_default().push(compared.clone());
+        all.push_back(compared.clone());
         Ok(compared)
     }
 }

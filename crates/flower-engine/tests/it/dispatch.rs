@@ -8,7 +8,7 @@ use flower_core::landing::State;
 use flower_core::readiness::DispatchKind;
 use flower_core::worktree::WorktreeKind;
 use flower_core::{BriefId, Caller, DispatchId, Door, Fence, Status};
-use flower_engine::dispatch::{ClaimOptions, HandBackRequest};
+use flower_engine::dispatch::{ClaimOptions, HandBackRequest, RecallOptions};
 use flower_engine::projects::ProjectChoice;
 use std::path::PathBuf;
 
@@ -148,6 +148,29 @@ async fn work_that_does_not_merge_with_main_is_not_taken_back() {
     assert!(refused.message.contains("`price.txt`"), "{refused:?}");
     let shown = engine.app.dispatcher.show(DispatchId(dispatch.id)).await.expect("the dispatch");
     assert_eq!(shown.state, DispatchState::Executing);
+}
+
+#[tokio::test]
+async fn a_recall_says_how_far_main_has_moved_and_which_paths_of_the_agent_it_changes() {
+    let engine = Engine::with_project().await;
+    engine.run_merge_queue();
+    let (dispatch, dir) = requested(&engine, "Cart", "one").await;
+    let recall = async || {
+        let recalled = engine.app.dispatcher.recall(BriefId(dispatch.brief), RecallOptions::default()).await;
+        recalled.expect("a recall").text
+    };
+    let agent = worker(&engine, dispatch.id).await;
+    claim(&engine, &agent, dispatch.id).await.expect("claimed");
+    commit_in(&dir, "price.txt", "3\n");
+    assert!(recall().await.contains("Your branch has all of it."), "{}", recall().await);
+    engine.work("two", "cart.txt", "2\n").await;
+    assert_eq!(engine.land("two").await.state, State::Landed);
+    let other = recall().await;
+    assert!(other.contains("It has 1 commit that your branch has not; they change none of your paths."), "{other}");
+    engine.work("three", "price.txt", "2\n").await;
+    assert_eq!(engine.land("three").await.state, State::Landed);
+    let shared = recall().await;
+    assert!(shared.contains("they change `price.txt`, as you do: `git merge origin/main`."), "{shared}");
 }
 
 #[tokio::test]
