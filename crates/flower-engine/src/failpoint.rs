@@ -23,9 +23,13 @@ pub const NAMES: &[&str] = &[
 pub const PUT_BACK_NAMES: &[&str] =
     &["put_back.begun", "put_back.saved", "put_back.files", "put_back.merge", "put_back.recorded"];
 
+/// After `main settle` has made its worktree, before MAIN is merged there.
+pub const SETTLE_NAME: &str = "settle.worktree";
+
 pub fn here(name: &str) {
     static AT: OnceLock<Option<String>> = OnceLock::new();
-    debug_assert!(NAMES.contains(&name) || PUT_BACK_NAMES.contains(&name), "{name} is not listed");
+    let is_listed = NAMES.contains(&name) || PUT_BACK_NAMES.contains(&name) || name == SETTLE_NAME;
+    debug_assert!(is_listed, "{name} is not listed");
     if AT.get_or_init(|| std::env::var("FLOWER_FAIL_AT").ok()).as_deref() == Some(name) {
         // Not `abort`, which runs handlers and leaves a core file.
         let _ = rustix::process::kill_process(rustix::process::getpid(), rustix::process::Signal::KILL);

@@ -61,8 +61,8 @@ impl Worktrees {
         Ok(SyncView { merged: merged.is_none(), reason: merged, worktree })
     }
 
-    /// Merges MAIN's tip into a new worktree. Conflicts stay open in it.
-    pub(crate) async fn merge_main_and_keep_conflicts(&self, project: &str, name: &str) -> Result<(), Problem> {
+    /// Merges MAIN's tip into a worktree. Conflicts stay open in it. Returns whether this has begun a merge.
+    pub(crate) async fn merge_main_and_keep_conflicts(&self, project: &str, name: &str) -> Result<bool, Problem> {
         let choice = ProjectChoice { name: Some(project.to_owned()), dir: None };
         let place = self.require_ready(&self.find(&choice, name).await?).await?;
         let facts = self.facts_of(project).await?;
@@ -71,7 +71,9 @@ impl Worktrees {
         if place.seal == Seal::Sealed {
             self.provide_main_tip(&place, &facts.main_branch, &facts.main_tip).await?;
         }
-        self.merge_main(&place, &facts.main_branch, &facts.main_tip, Conflicts::Keep).await.map(|_| ())
+        let was_dirty = is_dirty(&place).await?;
+        self.merge_main(&place, &facts.main_branch, &facts.main_tip, Conflicts::Keep).await?;
+        Ok(!was_dirty && is_dirty(&place).await?)
     }
 
     /// Fails unless the worktree is ready and its directory is in place.

@@ -1,6 +1,7 @@
 //! MAIN's remote: its commits pass the queue like all others, and MAIN is pushed after landings if the settings say so.
 
 use crate::MergeQueue;
+use crate::failpoint;
 use crate::merge_queue::conflicts_with;
 use crate::own_refs::UPSTREAM;
 use crate::projects::ProjectChoice;
@@ -93,13 +94,20 @@ impl MergeQueue {
             None => {
                 let live = self.worktrees.live(&project).await?;
                 if let Some(open) = live.iter().find(|worktree| worktree.base == commit.as_str()) {
-                    return Err(settled_in(&open.name));
+                    // The merge is missing if flower ended just after it had made the worktree.
+                    if !self.worktrees.merge_main_and_keep_conflicts(&project, &open.name).await? {
+                        return Err(settled_in(&open.name));
+                    }
+                    let choice = ProjectChoice { name: Some(project), dir: None };
+                    let worktree = self.worktrees.show(&choice, &open.name).await?;
+                    return Ok(SettleView { worktree, remote, commit: commit.into(), paths });
                 }
                 self.free_worktree_name(&project, "settle").await?
             }
         };
         let wanted = self.worktree_from(name, &commit).await;
         let worktree = self.worktrees.create(caller, &project, wanted).await?;
+        failpoint::here("settle.worktree");
         self.worktrees.merge_main_and_keep_conflicts(&project, &worktree.name).await?;
         Ok(SettleView { worktree, remote, commit: commit.into(), paths })
     }

@@ -438,3 +438,23 @@ fn a_remote_that_conflicts_is_settled_in_a_worktree() {
     assert_eq!(remote.tip(&flower), tip(&flower));
     assert_eq!(flower.json(&["main", "verify"])["ok"], true);
 }
+
+#[test]
+fn a_settlement_that_is_killed_is_completed_by_the_next_one() {
+    let flower = Flower::new();
+    let remote = Remote::of(&flower, "");
+    change(&flower, "one", "README.md", "ours\n");
+    lands(&flower, "one");
+    remote.push(&flower, "README.md", "theirs\n");
+    assert_eq!(flower.run(&["main", "pull", "--wait"]).code, 4);
+    let mut daemon = dying_at(&flower, flower_engine::failpoint::SETTLE_NAME);
+    assert_eq!(flower.run(&["main", "settle"]).code, 5);
+    assert!(!daemon.wait().unwrap().success());
+    let unmerged = inside_ok(&flower, "settle-1", "cat README.md");
+    assert_eq!(unmerged, "theirs\n");
+    let settle = flower.json(&["main", "settle"]);
+    assert_eq!(settle["worktree"]["name"], "settle-1", "{settle:#}");
+    let conflict = inside_ok(&flower, "settle-1", "cat README.md");
+    assert!(conflict.contains("<<<<<<<"), "{conflict}");
+    says(&flower.fails(&["main", "settle"], 4)["message"], "worktree `settle-1` already begins at that commit");
+}
