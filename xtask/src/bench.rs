@@ -14,7 +14,7 @@ use crate::run::{Program, minutes, repository_root};
 pub(crate) const HELP: &str = "\
 Usage: cargo xtask bench [NAME…]
 
-Measures the figures of docs/benchmarks.md (P1 to P10, P15 to P19, P26), or only those named, in a release build, and
+Measures the figures of docs/benchmarks.md (P1 to P10, P15 to P19, P26, P28), or only those named, in a release build, and
 writes them into that file. P9 also measures PostgreSQL if it runs beside one: `cargo xtask postgres -- cargo xtask bench P9`.
 P2-PEERS builds worktrunk and workmux, and P10-PEERS installs mergetrain, when they are named. Machines are
 noisy: look at the ratios, which come from the same run, not at the milliseconds.";
