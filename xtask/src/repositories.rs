@@ -131,7 +131,7 @@ fn debian_source(draft: &Path, name: &str) -> Result<(), String> {
         fs::create_dir_all(apt.join(folder)).map_err(io(&apt))?;
     }
     let write = |file: &str, text: String| fs::write(apt.join(file), text).map_err(io(&apt));
-    write("sources.list", format!("deb-src [signed-by={KEYRING}] http://deb.debian.org/debian {SUITE} main\n"))?;
+    write("sources.list", format!("deb-src [signed-by={KEYRING}] {} {SUITE} main\n", debian_mirror()?))?;
     let place = apt.display();
     write(
         "apt.conf",
@@ -161,6 +161,23 @@ fn debian_source(draft: &Path, name: &str) -> Result<(), String> {
         Some(archive) => unpack(&archive, draft),
         None => Err(downloaded.err().unwrap_or_else(|| format!("`{name}` has no original source"))),
     }
+}
+
+/// The address from which this machine gets Debian's packages.
+fn debian_mirror() -> Result<String, String> {
+    let known = Program::new("apt-get", minutes(1))
+        .args(["indextargets", "--format", "$(REPO_URI) $(ORIGIN) $(COMPONENT)", "Created-By: Packages"])
+        .output()?;
+    mirror_in(&known).ok_or_else(|| "apt knows no mirror of Debian: run `apt-get update` as root once".to_owned())
+}
+
+fn mirror_in(targets: &str) -> Option<String> {
+    let mut lines = targets.lines().map(|line| line.split(' ').collect::<Vec<_>>());
+    lines.find_map(|fields| match fields[..] {
+        // Security updates have the same origin, but hardly any sources.
+        [address, "Debian", "main"] if !address.contains("security") => Some(address.to_owned()),
+        _ => None,
+    })
 }
 
 fn pypi_source(draft: &Path, name: &str, version: &str) -> Result<(), String> {
@@ -198,6 +215,14 @@ fn io(place: &Path) -> impl Fn(std::io::Error) -> String + use<'_> {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn sources_come_from_the_mirror_of_the_packages() {
+        let targets = "https://packages.example/apt Example main\nhttp://mirror.example/debian-security Debian main\n\
+                       http://mirror.example/debian Debian contrib\nhttp://mirror.example/debian Debian main\n";
+        assert_eq!(mirror_in(targets).as_deref(), Some("http://mirror.example/debian"));
+        assert_eq!(mirror_in("https://packages.example/apt Example main\n"), None);
+    }
 
     #[test]
     fn a_piece_that_cannot_be_fetched_says_why_and_is_tried_again() {

@@ -52,7 +52,7 @@ mod tests {
             "Error: connect ENETUNREACH 104.16.3.35:443",
             "Error: connect ECONNREFUSED 104.16.3.35:443",
             "curl: (7) Failed to connect to example.com port 443: Connection refused",
-            "dial tcp: lookup proxy.golang.org: no such host",
+            "dial tcp: lookup packages.example: no such host",
         ] {
             assert!(misses_network(output), "{output}");
         }

@@ -276,7 +276,7 @@ mod tests {
                 "Composer",
                 "composer install",
             ),
-            (false, 1, "getaddrinfo EAI_AGAIN registry.npmjs.org", "needs the network", "network = \"web\""),
+            (false, 1, "getaddrinfo EAI_AGAIN packages.example", "needs the network", "network = \"web\""),
             (true, 1, "curl: (6) Could not resolve host: x", "network of worktrees", "[worktree] network"),
             (false, 124, "anything", "time limit", "timeout"),
         ] {

@@ -157,7 +157,7 @@ fn a_trial_says_why_a_check_fails_and_lands_nothing() {
     assert!(error["hints"][0].as_str().is_some_and(|hint| hint.starts_with("this would mend it")), "{error}");
 
     // Nothing of the trial is left in MAIN, and its network is closed.
-    let text = "test:\n\ttouch trace; getent hosts localhost; ! getent hosts deb.debian.org\n";
+    let text = "test:\n\ttouch trace; getent hosts localhost; ! getent hosts example.org\n";
     let green = repository(&flower, "green", &[("Makefile", text)]);
     let tried = flower.run_in(&green, &["init", "--try"]);
     assert!(tried.code == 0 && tried.stderr.contains("`test` passes in"), "{tried:?}");

@@ -84,7 +84,7 @@ as_both!(npm_installs_from_a_warm_cache, |mut world| {
             "": {"name": "small", "version": "1.0.0", "dependencies": {"tiny": "1.0.0"}},
             "node_modules/tiny": {
                 "version": "1.0.0",
-                "resolved": "https://registry.npmjs.org/tiny/-/tiny-1.0.0.tgz",
+                "resolved": "https://packages.example/tiny-1.0.0.tgz",
                 "integrity": integrity,
             },
         },

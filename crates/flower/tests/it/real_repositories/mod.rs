@@ -241,7 +241,7 @@ fn a_project_of_composer_is_tested_with_its_packages() {
             let manifest = r#"{
   "name": "example/composed",
   "type": "project",
-  "repositories": [{"type": "path", "url": "packages/*"}, {"packagist.org": false}],
+  "repositories": [{"type": "path", "url": "packages/*"}, {"packagist": false}],
   "require": {"erusev/parsedown": "*", "psr/log": "*"},
   "autoload-dev": {"classmap": ["packages/parsedown/test/TestParsedown.php"]},
   "minimum-stability": "dev",
