@@ -357,12 +357,17 @@ impl Agents {
         if handle.is_refresh_requested() {
             return Ok(NextAction::Refresh);
         }
+        // Read before the news: an answer that comes in between is among the news then.
+        let question = match &dispatch {
+            Some(dispatch) => self.open_question(dispatch.brief, &agent.name).await?,
+            None => None,
+        };
         if let Some(text) = self.take_news(&run.caller).await? {
             *nudges = 0;
             return Ok(NextAction::Prompt(prompt::inbox(&text)));
         }
         let Some(dispatch) = dispatch else { return Ok(NextAction::Wait(State::Idle, "nothing to do".to_owned())) };
-        if let Some(question) = self.open_question(dispatch.brief, &agent.name).await? {
+        if let Some(question) = question {
             let why = format!("question {question} of brief {} waits for an answer", dispatch.brief);
             return Ok(NextAction::Wait(State::Waiting, why));
         }
