@@ -243,7 +243,7 @@ impl Worktrees {
         if place.repo().is_ancestor(commit, &place.full_branch()).await? {
             return Ok(None);
         }
-        if let Some(process) = super::remove::busy_process(place) {
+        if let Some(process) = super::remove::busy_process_besides_waiting_shells(place) {
             return Ok(Some(format!("{process} is at work there; `origin/{main}` is there to be merged")));
         }
         if is_dirty(place).await? {

@@ -141,7 +141,7 @@ impl Worktrees {
     /// Merges commits of the operator that are not on the branch, outside and inside. Returns the reason if it did not.
     pub(super) async fn merge_displaced(&self, place: &WorktreePaths) -> Result<Option<String>, Problem> {
         for commit in self.displaced(place).await? {
-            if let Some(process) = super::remove::busy_process(place) {
+            if let Some(process) = super::remove::busy_process_besides_waiting_shells(place) {
                 return Ok(Some(format!("{process} is at work there; your commit {} is not merged", commit.short())));
             }
             let lock = self.lock_of(&place.folder);

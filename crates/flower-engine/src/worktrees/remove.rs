@@ -319,27 +319,42 @@ fn require_directory(place: &WorktreePaths) -> Result<(), Problem> {
     }
 }
 
-/// A process that works in the worktree: in its jail, or with a working directory below it.
+/// A process that works in the worktree: in its jail, or with a working directory below it. Commands of flower do not count.
 pub(crate) fn busy_process(place: &WorktreePaths) -> Option<String> {
-    // The lock also covers processes that this user cannot list.
-    if lock::is_held(&place.lock()) {
-        return Some(process_in(&place.tree, is_child).unwrap_or_else(|| "something in its jail".to_owned()));
-    }
     // flower's own git processes only read.
-    process_in(&place.tree, is_child)
+    busy_process_except(place, |pid| is_child(pid) || is_flower(pid))
 }
 
-/// A process with the working directory below `tree`, except those that `is_own` accepts.
-fn process_in(tree: &Path, is_own: fn(u32) -> bool) -> Option<String> {
-    let processes = fs::read_dir("/proc").ok()?.flatten();
-    processes.filter_map(|entry| Some((entry.file_name().to_str()?.parse().ok()?, entry))).find_map(|(pid, entry)| {
-        let dir = fs::read_link(entry.path().join("cwd")).ok()?;
-        if !dir.starts_with(tree) || is_own(pid) {
-            return None;
-        }
-        let name = fs::read_to_string(entry.path().join("comm")).unwrap_or_default();
-        Some(format!("process {pid} ({})", name.trim_end()))
-    })
+/// Like [`busy_process`], but a shell in which a command of flower runs does not count: it waits for that command.
+pub(crate) fn busy_process_besides_waiting_shells(place: &WorktreePaths) -> Option<String> {
+    let commands = pids_in(&place.tree).filter(|pid| is_flower(*pid));
+    let waiting: HashSet<u32> = commands.flat_map(ancestors).collect();
+    busy_process_except(place, |pid| is_child(pid) || waiting.contains(&pid))
+}
+
+fn busy_process_except(place: &WorktreePaths, is_excepted: impl Fn(u32) -> bool) -> Option<String> {
+    // The lock also covers processes that this user cannot list.
+    let is_jailed = lock::is_held(&place.lock());
+    process_in(&place.tree, is_excepted).or_else(|| is_jailed.then(|| "something in its jail".to_owned()))
+}
+
+/// A process with the working directory below `tree`, except those that `is_excepted` accepts.
+fn process_in(tree: &Path, is_excepted: impl Fn(u32) -> bool) -> Option<String> {
+    let pid = pids_in(tree).find(|pid| !is_excepted(*pid))?;
+    let name = fs::read_to_string(format!("/proc/{pid}/comm")).unwrap_or_default();
+    Some(format!("process {pid} ({})", name.trim_end()))
+}
+
+fn pids_in(tree: &Path) -> impl Iterator<Item = u32> {
+    let processes = fs::read_dir("/proc").into_iter().flatten().flatten();
+    let pids = processes.filter_map(|entry| entry.file_name().to_str()?.parse().ok());
+    pids.filter(move |pid| fs::read_link(format!("/proc/{pid}/cwd")).is_ok_and(|dir| dir.starts_with(tree)))
+}
+
+/// Whether a process is a command of flower, such as the one that asks.
+fn is_flower(pid: u32) -> bool {
+    let program = |pid: &str| fs::read_link(format!("/proc/{pid}/exe")).ok();
+    program("self").is_some_and(|own| program(&pid.to_string()) == Some(own))
 }
 
 /// Whether this process started `pid`.
@@ -349,8 +364,12 @@ fn is_child(pid: u32) -> bool {
 
 /// Whether this process started `pid` or one of its ancestors. A program in a jail is a grandchild.
 fn is_descendant(pid: u32) -> bool {
-    let mut ancestors = std::iter::successors(Some(pid), |pid| parent(*pid));
-    ancestors.any(|pid| pid == std::process::id())
+    ancestors(pid).any(|pid| pid == std::process::id())
+}
+
+/// A process, its parent, and so on.
+fn ancestors(pid: u32) -> impl Iterator<Item = u32> {
+    std::iter::successors(Some(pid), |pid| parent(*pid))
 }
 
 fn parent(pid: u32) -> Option<u32> {

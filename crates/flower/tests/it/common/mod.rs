@@ -26,7 +26,7 @@ pub struct Flower {
     dir: tempfile::TempDir,
     pub home: PathBuf,
     pub repo: PathBuf,
-    program: PathBuf,
+    pub program: PathBuf,
     /// The user who owns and runs everything here, if that is not the user of the tests.
     user: Option<u32>,
     /// What its commands have in their environment beside the usual.

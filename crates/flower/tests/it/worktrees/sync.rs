@@ -56,6 +56,30 @@ fn work_in_progress_is_left_alone_and_told_why() {
 }
 
 #[test]
+fn the_shell_that_asks_is_not_taken_for_work() {
+    for seal in ["--sealed", "--linked"] {
+        let flower = with_one(&[seal]);
+        let dir = tree(&flower, "one");
+        commit_in_main(&flower, "theirs", "theirs");
+        // The shell goes on after the command, so it is its parent.
+        let in_shell = |command: &str| {
+            let mut shell = Command::new("sh");
+            shell.args(["-c", &format!("{command}; code=$?; exit $code"), "sh"]).arg(&flower.program);
+            flower.in_own_environment(&mut shell).current_dir(&dir).output().expect("a shell")
+        };
+        let other = Running::beside(&flower, &dir);
+        let left = in_shell("\"$1\" worktree sync");
+        assert!(String::from_utf8_lossy(&left.stdout).contains(&format!("process {} (", other.0.id())), "{left:?}");
+        drop(other);
+        let removal = in_shell("\"$1\" worktree remove");
+        let refusal = String::from_utf8_lossy(&removal.stderr);
+        assert!(!removal.status.success() && refusal.contains("(sh) is at work in"), "{refusal}");
+        let synced = in_shell("\"$1\" worktree sync");
+        assert!(synced.status.success() && dir.join("theirs").exists(), "{synced:?}");
+    }
+}
+
+#[test]
 fn a_conflict_names_its_paths_and_changes_nothing() {
     for seal in ["--sealed", "--linked"] {
         let flower = with_one(&[seal]);
