@@ -451,7 +451,7 @@ fn a_settlement_that_is_killed_is_completed_by_the_next_one() {
     assert_eq!(flower.run(&["main", "settle"]).code, 5);
     assert!(!daemon.wait().unwrap().success());
     let unmerged = inside_ok(&flower, "settle-1", "cat README.md");
-    assert_eq!(unmerged, "theirs\n");
+    assert_eq!(unmerged, "theirs");
     let settle = flower.json(&["main", "settle"]);
     assert_eq!(settle["worktree"]["name"], "settle-1", "{settle:#}");
     let conflict = inside_ok(&flower, "settle-1", "cat README.md");
