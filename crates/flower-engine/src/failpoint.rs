@@ -26,9 +26,12 @@ pub const PUT_BACK_NAMES: &[&str] =
 /// After `main settle` has made its worktree, before MAIN is merged there.
 pub const SETTLE_NAME: &str = "settle.worktree";
 
+/// While the new place of a repository is recorded.
+pub const MOVE_NAMES: &[&str] = &["move.relinked", "move.recorded"];
+
 pub fn here(name: &str) {
     static AT: OnceLock<Option<String>> = OnceLock::new();
-    let is_listed = NAMES.contains(&name) || PUT_BACK_NAMES.contains(&name) || name == SETTLE_NAME;
+    let is_listed = [NAMES, PUT_BACK_NAMES, MOVE_NAMES, &[SETTLE_NAME]].iter().any(|names| names.contains(&name));
     debug_assert!(is_listed, "{name} is not listed");
     if AT.get_or_init(|| std::env::var("FLOWER_FAIL_AT").ok()).as_deref() == Some(name) {
         // Not `abort`, which runs handlers and leaves a core file.

@@ -1,6 +1,7 @@
 //! Repositories that were moved or copied, and projects that get another name.
 
 use crate::Registration;
+use crate::failpoint;
 use crate::home::{repository_problem, require_writable};
 use crate::lock;
 use crate::merge_queue::main_branch::RecoveryCause;
@@ -179,18 +180,23 @@ impl Registration {
         require_writable(repository)?;
         let was_held = self.repositories.holds(repository);
         self.repositories.take(repository, self.home.dir())?;
-        let moved = self.store.execute(caller, Command::MoveProject { name: name.clone(), root }).await;
-        if let Err(error) = moved {
+        // Paths are repaired before the move is recorded: a move that a kill ends is recognised and repeated, with the old path known.
+        let moved = async {
+            self.mark(project, repository)?;
+            self.worktrees.relink(name, repository, Some(from)).await?;
+            failpoint::here("move.relinked");
+            self.store.execute(caller, Command::MoveProject { name: name.clone(), root }).await
+        };
+        if let Err(error) = moved.await {
             if !was_held {
                 self.repositories.forget(&repository.root);
             }
             return Err(error);
         }
+        failpoint::here("move.recorded");
         if from != repository.root {
             self.repositories.forget(from);
         }
-        self.mark(project, repository)?;
-        self.worktrees.relink(name, repository, Some(from)).await?;
         drop(pause);
         // A repository without commits has no hooks yet.
         if let Err(problem) = self.merge_queue.install_hooks_in(name).await {

@@ -6,6 +6,7 @@ use std::collections::BTreeMap;
 use std::ffi::OsString;
 use std::fs;
 use std::os::unix::fs::{MetadataExt, PermissionsExt};
+use std::os::unix::net::UnixStream;
 use std::path::{Path, PathBuf};
 use std::process::{Child, Command, Stdio};
 
@@ -23,6 +24,17 @@ pub fn prepare(flower: &Flower) {
     flower.git(&flower.repo, &["config", "user.name", "Tester"]);
     flower.git(&flower.repo, &["config", "user.email", "tester@example.com"]);
     flower.start();
+}
+
+/// The daemon, which dies at this failpoint.
+pub fn dying_at(flower: &Flower, place: &str) -> Child {
+    flower.ok(&["down"]);
+    let mut daemon = flower.command(&["up", "--foreground"]);
+    daemon.env("FLOWER_FAIL_AT", place).stdout(Stdio::null()).stderr(Stdio::null());
+    let child = daemon.spawn().expect("flower runs");
+    // Not with a command, which would start a daemon of its own.
+    eventually("the daemon listens", || UnixStream::connect(flower.home.join("flower.sock")).ok());
+    child
 }
 
 /// The test as an ordinary user; with `FLOWER_SOAK=1` also as root, as whom all other tests run where root runs them.

@@ -20,9 +20,8 @@ use crate::common::work::*;
 use crate::common::{Flower, Output, eventually};
 use serde_json::{Value, json};
 use std::fs;
-use std::os::unix::net::UnixStream;
 use std::path::Path;
-use std::process::{Command, Stdio};
+use std::process::Command;
 
 /// Settings with one check that is always green.
 const GREEN: (&str, &str) = ("flower.toml", "[checks]\ntest = { run = \"true\" }\n");
@@ -44,17 +43,6 @@ fn serving(files: &[(&str, &str)]) -> Flower {
     let flower = Flower::new();
     serve(&flower, files);
     flower
-}
-
-/// The daemon, which dies at this failpoint.
-fn dying_at(flower: &Flower, place: &str) -> std::process::Child {
-    flower.ok(&["down"]);
-    let mut daemon = flower.command(&["up", "--foreground"]);
-    daemon.env("FLOWER_FAIL_AT", place).stdout(Stdio::null()).stderr(Stdio::null());
-    let child = daemon.spawn().expect("flower runs");
-    // Not with a command, which would start a daemon of its own.
-    eventually("the daemon listens", || UnixStream::connect(flower.home.join("flower.sock")).ok());
-    child
 }
 
 /// Settings with one check.

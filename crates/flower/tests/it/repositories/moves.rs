@@ -89,6 +89,21 @@ fn a_repository_that_moved_while_no_daemon_ran_is_moved_by_command() {
 }
 
 #[test]
+fn a_move_that_is_killed_is_completed_by_the_next_one() {
+    for name in flower_engine::failpoint::MOVE_NAMES {
+        let mut flower = Flower::new();
+        at_work(&flower);
+        let mut daemon = dying_at(&flower, name);
+        move_away(&mut flower, "elsewhere");
+        assert_eq!(flower.run(&["up"]).code, 5, "{name}");
+        assert!(!daemon.wait().unwrap().success(), "{name}");
+        assert_eq!(flower.start()["project"], "repo");
+        assert_eq!(flower.json(&["project"]).as_array().unwrap().len(), 1);
+        goes_on(&flower);
+    }
+}
+
+#[test]
 fn a_repository_of_an_older_flower_is_recognised_by_its_lock_and_its_commit() {
     let mut flower = Flower::new();
     at_work(&flower);
