@@ -103,7 +103,7 @@ impl MergeQueue {
             let lent = self.worktrees.lend(project, repository).await?;
             self.worktrees.lend_to_new(paths, &lent, &[commit, &facts.main_tip]).await?;
         }
-        fs::copy(&index, paths.private().join("index")).map_err(io)?;
+        disk::copy_index(&index, &paths.private().join("index")).map_err(io)?;
         fs::write(paths.tree.join(".git"), gitfile_text(&paths.private())).map_err(io)?;
         setup::submodules(paths, &facts).await?;
         match prepared {

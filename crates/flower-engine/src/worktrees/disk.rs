@@ -186,6 +186,15 @@ fn keep_time(dir: &Path, found: &fs::Metadata) -> io::Result<()> {
     fs::File::open(dir)?.set_modified(found.modified()?)
 }
 
+/// Copies an index of git together with its time. git takes a file for unchanged if size and time are those in the index, and compares
+/// the times by the second. Only a file that is not older than the index is compared by content, so a younger copy would hide a change
+/// that was made in the second of the last look.
+pub(crate) fn copy_index(from: &Path, to: &Path) -> io::Result<()> {
+    let written = fs::metadata(from)?.modified()?;
+    fs::copy(from, to)?;
+    fs::File::options().write(true).open(to)?.set_modified(written)
+}
+
 /// Parses a path from a file. `None` unless it stays inside of the directory that it is relative to.
 pub(crate) fn relative_path(raw: &str) -> Option<PathBuf> {
     let path = Path::new(raw.trim_end_matches('/'));

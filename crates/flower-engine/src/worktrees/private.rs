@@ -92,7 +92,7 @@ fn config(base: &CommitId, identity: &Identity, is_partial: bool) -> String {
 
 /// Copies the operator's index to the private repository, so that git need not read all files again.
 pub(super) fn copy_index(place: &WorktreePaths, admin: &Path) -> io::Result<()> {
-    fs::copy(admin.join("index"), place.private().join("index")).map(|_| ())
+    disk::copy_index(&admin.join("index"), &place.private().join("index"))
 }
 
 /// Writes MAIN's current tags, for commands such as `git describe`.

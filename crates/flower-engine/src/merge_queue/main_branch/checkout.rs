@@ -239,7 +239,7 @@ impl<'a> NextIndex<'a> {
         // This lock cannot be in use: only the holder of MAIN's lock works with this index.
         disk::delete(&repository.git_dir.join("flower-index.lock"))?;
         let copied = stamp(&index)?;
-        fs::copy(&index, &file)?;
+        disk::copy_index(&index, &file)?;
         Ok(NextIndex { repository, file, copied })
     }
 

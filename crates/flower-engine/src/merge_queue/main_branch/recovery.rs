@@ -7,7 +7,7 @@ use super::{hook, lfs, open_merge};
 use crate::MergeQueue;
 use crate::own_refs::SAVED;
 use crate::projects::ProjectChoice;
-use crate::worktrees::NewWorktree;
+use crate::worktrees::{NewWorktree, disk};
 use flower_contract::error::{Problem, ProblemKind};
 use flower_contract::view::{LandingView, MainView, RescueView};
 use flower_core::landing::{self, Priority, Source};
@@ -19,7 +19,6 @@ use flower_core::{Caller, Command, Main};
 use flower_git::lfs::Lfs;
 use flower_git::repository::Repository;
 use flower_git::{Change, CommitId, NewCommit, OwnRef, Repo, TreeId};
-use std::fs;
 use std::path::{Component, Path, PathBuf};
 use std::time::Duration;
 
@@ -263,7 +262,7 @@ async fn tree_of_checkout(
 pub(super) fn copy_of_index(repository: &Repository, index: &Path) -> Result<Repo, Problem> {
     let own = repository.git_dir.join("index");
     if own.exists() {
-        fs::copy(&own, index).map_err(|error| crate::home::problem(&own, &error))?;
+        disk::copy_index(&own, index).map_err(|error| crate::home::problem(&own, &error))?;
     }
     Ok(Repo::main(repository).with_index(index).with_deadline(ADD_TIMEOUT))
 }

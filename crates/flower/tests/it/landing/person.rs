@@ -410,6 +410,42 @@ fn one_byte_more_is_a_change_by_hand() {
     assert_main_is(&flower, &before, "undone");
 }
 
+/// git compares times by the second: what it finds by content because of that, a copy of its index must find as well.
+#[test]
+fn an_edit_in_the_second_of_gits_last_look_is_found() {
+    use std::os::unix::fs::MetadataExt;
+    let flower = serving(&[GREEN, OLD, ("a", "a\n")]);
+    side(&flower, "ahead", "main");
+    flower.ok(&["down"]);
+    let second = |file: &str| fs::metadata(flower.repo.join(file)).unwrap().mtime();
+    eventually("git looks and a person edits within one second", || {
+        put(&flower, &flower.repo.join("a"), "a\n");
+        flower.git(&flower.repo, &["update-index", "--refresh"]);
+        assert!(!by_habit(&flower, &["merge", "--quiet", "ahead"]).0);
+        let looked = second("a");
+        put(&flower, &flower.repo.join("a"), "b\n");
+        let is_one = [second("a"), second(".git/index")] == [looked; 2];
+        if !is_one {
+            flower.git(&flower.repo, &["read-tree", "-u", "--reset", "HEAD"]);
+        }
+        is_one.then_some(())
+    });
+    // In a later second, as flower's copies of the index are made.
+    let edited = second("a");
+    eventually("the second is over", || {
+        put(&flower, &flower.dir().join("clock"), "");
+        (fs::metadata(flower.dir().join("clock")).unwrap().mtime() > edited).then_some(())
+    });
+    flower.start();
+    let main = flower.json(&["main"]);
+    says(&main["alarm"]["files"], "\"a\"");
+    let restored = flower.json(&["main", "restore"]);
+    assert_eq!(restored["state"], "stable", "{restored:#}");
+    let saved = git(&flower, &flower.repo, &["for-each-ref", "--format=%(refname):a", "refs/flower/saved"]);
+    let contents: Vec<String> = saved.lines().map(|file| git(&flower, &flower.repo, &["show", file])).collect();
+    assert!(contents.iter().any(|content| content == "b"), "{saved}");
+}
+
 /// git has written no file of a commit by hand: all of them are the person's own.
 #[test]
 fn the_files_of_a_refused_commit_stay() {
