@@ -192,7 +192,8 @@ pub fn failed_output(checks: &[CheckView], style: Style) -> String {
         return String::new();
     };
     let text = plain(&failed.log);
-    let lines: Vec<&str> = text.lines().collect();
+    // Some test runners end with several empty lines.
+    let lines: Vec<&str> = text.trim_end().lines().collect();
     let end = lines.iter().skip(lines.len().saturating_sub(MAX_LOG_LINES));
     end.map(|line| style.dim(&format!("          {line}")) + "\n").collect()
 }
