@@ -47,9 +47,17 @@ pub(super) struct CallFacts {
     /// From the arguments of the tool.
     argument_paths: Vec<PathBuf>,
     command: Option<String>,
-    /// Names of the tool, also those in metadata and arguments.
+    /// Names of the tool, also those in metadata.
     names: Vec<String>,
     /// The MCP server that has the tool.
+    servers: Vec<String>,
+    /// Tool and server as the arguments name them. The model writes arguments, so they count only if nothing else names a tool.
+    in_arguments: Box<Named>,
+}
+
+#[derive(Clone, Debug, Default)]
+struct Named {
+    tools: Vec<String>,
     servers: Vec<String>,
 }
 
@@ -77,7 +85,7 @@ impl CallFacts {
         }
         if let Some(Value::Object(input)) = &fields.raw_input {
             for (name, value) in input {
-                self.add_tool_name(name, value);
+                add_named(&mut self.in_arguments.tools, &mut self.in_arguments.servers, name, value);
                 if PATH_KEYS.contains(&name.as_str()) {
                     self.add_argument_paths(value, MAX_DEPTH);
                 }
@@ -90,21 +98,11 @@ impl CallFacts {
     }
 
     fn add_from_meta(&mut self, name: &str, value: &Value, depth: usize) {
-        self.add_tool_name(name, value);
+        add_named(&mut self.names, &mut self.servers, name, value);
         if let (Value::Object(inner), 1..) = (value, depth) {
             for (name, value) in inner {
                 self.add_from_meta(name, value, depth - 1);
             }
-        }
-    }
-
-    fn add_tool_name(&mut self, key: &str, value: &Value) {
-        let text = value.as_str().or_else(|| value["name"].as_str());
-        let Some(text) = text else { return };
-        if TOOL_KEYS.contains(&key) {
-            add_text(&mut self.names, text);
-        } else if SERVER_KEYS.contains(&key) {
-            add_text(&mut self.servers, text);
         }
     }
 
@@ -129,27 +127,41 @@ impl CallFacts {
     }
 
     /// The paths that the call touches, as far as the agent names them.
-    pub(super) fn paths(&self) -> &[PathBuf] {
-        if self.shown_paths.is_empty() { &self.argument_paths } else { &self.shown_paths }
+    pub(super) fn paths(&self) -> Vec<PathBuf> {
+        // A relative argument is often the end of a path that is shown.
+        let is_new = |path: &&PathBuf| !self.shown_paths.iter().any(|shown| shown.ends_with(path));
+        self.shown_paths.iter().chain(self.argument_paths.iter().filter(is_new)).cloned().collect()
+    }
+
+    /// Names and servers of the tool: those of the arguments only if neither the title nor metadata name a tool.
+    fn named(&self) -> (&[String], &[String]) {
+        // A title that consists of the arguments names nothing.
+        let is_titled = self.title.as_deref().is_some_and(|title| !title.trim_start().starts_with('{'));
+        match self.names.is_empty() && self.servers.is_empty() && !is_titled {
+            true => (&self.in_arguments.tools, &self.in_arguments.servers),
+            false => (&self.names, &self.servers),
+        }
     }
 
     /// Whether it is a tool that flower gives to every agent. Some agents have the name only in the id of the call.
     pub(super) fn is_flower_tool(&self, id: &str) -> bool {
-        let of_flower = self.servers.iter().any(|server| server.eq_ignore_ascii_case("flower"));
+        let (names, servers) = self.named();
+        let of_flower = servers.iter().any(|server| server.eq_ignore_ascii_case("flower"));
         let bare = |name: &String| of_flower && TOOLS.contains(&name.as_str());
         let id = id.split('-').next().unwrap_or_default();
         let titled = self.title.as_deref().into_iter().chain([id]);
-        self.names.iter().any(|name| bare(name) || names_flower_tool(name)) || titled.into_iter().any(names_flower_tool)
+        names.iter().any(|name| bare(name) || names_flower_tool(name)) || titled.into_iter().any(names_flower_tool)
     }
 
     /// What the agent wants to do, in its own words as far as it has any.
     pub(super) fn title(&self, id: &str) -> String {
         let kind = serde_json::to_value(self.kind()).ok();
         let kind = kind.as_ref().and_then(Value::as_str).unwrap_or("other").replace('_', " ");
-        let of = || self.servers.first().map(|server| format!(" of {server}")).unwrap_or_default();
+        let (names, servers) = self.named();
+        let of = || servers.first().map(|server| format!(" of {server}")).unwrap_or_default();
         let path = || self.paths().first().map(|path| format!("{kind} {}", path.display()));
         let known = self.title.clone().or_else(|| self.command.clone());
-        let known = known.or_else(|| self.names.first().map(|name| format!("use {name}{}", of()))).or_else(path);
+        let known = known.or_else(|| names.first().map(|name| format!("use {name}{}", of()))).or_else(path);
         known.unwrap_or_else(|| {
             let kind = if kind == "other" { "tool" } else { &kind };
             format!("{kind} call `{}`, which it did not describe", flower_core::text::cut(id, 80))
@@ -170,6 +182,15 @@ fn names_flower_tool(name: &str) -> bool {
         });
         behind || before
     })
+}
+
+fn add_named(tools: &mut Vec<String>, servers: &mut Vec<String>, key: &str, value: &Value) {
+    let Some(text) = value.as_str().or_else(|| value["name"].as_str()) else { return };
+    if TOOL_KEYS.contains(&key) {
+        add_text(tools, text);
+    } else if SERVER_KEYS.contains(&key) {
+        add_text(servers, text);
+    }
 }
 
 fn add_text(list: &mut Vec<String>, text: &str) {
@@ -228,6 +249,8 @@ mod tests {
             json!({ "title": "hand_back" }),
             json!({ "title": "search", "_meta": { "toolName": "search", "server": "web" } }),
             json!({ "title": "flower" }),
+            json!({ "title": "mcp__cloud__run", "rawInput": { "server": "flower", "tool": "hand_back" } }),
+            json!({ "_meta": { "toolName": "run", "server": "cloud" }, "rawInput": { "server": "flower", "tool": "search" } }),
         ] {
             assert!(!facts(std::slice::from_ref(&update)).is_flower_tool("1"), "{update}");
         }
@@ -244,6 +267,14 @@ mod tests {
         assert_eq!(merged.paths(), [PathBuf::from("/etc/passwd"), PathBuf::from("/w/a")]);
         let input = json!({ "kind": "edit", "rawInput": { "files": [{ "filePath": "a", "movePath": "/b" }] } });
         assert_eq!(facts(&[input]).paths(), [PathBuf::from("a"), PathBuf::from("/b")]);
+        let located = json!({ "locations": [{ "path": "/w/a" }] });
+        let arguments = json!({ "rawInput": { "file_path": "/etc/passwd", "path": "a" } });
+        let both = facts(&[arguments, located]).paths();
+        assert_eq!(
+            both,
+            [PathBuf::from("/w/a"), PathBuf::from("/etc/passwd")],
+            "the arguments stay, the end of a path is dropped"
+        );
     }
 
     #[test]
