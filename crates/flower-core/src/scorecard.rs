@@ -100,7 +100,7 @@ fn score(group: &[&Worked<'_>], fixes: &BTreeMap<BriefId, Vec<&Dispatch>>) -> Op
 /// Whether a `fix` repairs the work of a dispatch: it was requested after it, and before that work was in MAIN.
 fn follows(fix: &Dispatch, dispatch: &Dispatch) -> bool {
     let before_the_end = match (dispatch.state, &dispatch.ended_at) {
-        (DispatchState::Landed, Some(landed)) => fix.requested_at < *landed,
+        (DispatchState::Landed | DispatchState::Failed, Some(ended)) => fix.requested_at < *ended,
         _ => true,
     };
     fix.number > dispatch.number && before_the_end

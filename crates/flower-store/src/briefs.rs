@@ -181,9 +181,17 @@ pub fn versions(conn: &mut Conn, brief: BriefId) -> Result<Vec<SpecVersion>, Sto
 
 /// The newest `limit` versions, newest first.
 pub fn newest_versions(conn: &mut Conn, brief: BriefId, limit: u64) -> Result<Vec<SpecVersion>, StoreError> {
+    versions_up_to(conn, brief, i64::MAX as u64, limit)
+}
+
+pub fn version(conn: &mut Conn, brief: BriefId, number: u64) -> Result<Option<SpecVersion>, StoreError> {
+    Ok(versions_up_to(conn, brief, number, 1)?.into_iter().find(|version| version.version == number))
+}
+
+fn versions_up_to(conn: &mut Conn, brief: BriefId, newest: u64, limit: u64) -> Result<Vec<SpecVersion>, StoreError> {
     let sql = "SELECT version, origin, base, why, actor_type, actor_name, at, accepted, octet_length(markdown)
-         FROM spec_versions WHERE brief = $1 ORDER BY version DESC LIMIT $2";
-    conn.rows(sql, params![brief, limit])?
+         FROM spec_versions WHERE brief = $1 AND version <= $2 ORDER BY version DESC LIMIT $3";
+    conn.rows(sql, params![brief, newest, limit])?
         .iter()
         .map(|row| {
             Ok(SpecVersion {

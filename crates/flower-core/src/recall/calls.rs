@@ -90,7 +90,7 @@ impl Calls {
     pub(super) fn scratchpad(self, brief: BriefId) -> String {
         self.either(
             || format!("`write_scratchpad` with `brief` {brief} and `text`"),
-            || format!("flower scratchpad new TITLE --brief {brief}"),
+            || format!("flower scratchpad new TITLE --brief {brief} --text FILE"),
         )
     }
 

@@ -87,7 +87,7 @@ impl Kind {
             Kind::Changes => (count(left, &format!("{older}spec change"), ""), trace()),
             Kind::Questions => (count(left, "open question", ""), trace()),
             Kind::Decisions => (count(left, &format!("{older}decision"), ""), trace()),
-            Kind::Checks => (count(left, "check", ""), "`flower project`".to_owned()),
+            Kind::Checks => (count(left, "check", ""), "`flower.toml` in your worktree".to_owned()),
             Kind::Needs => (count(left, "brief", " that it needs"), show()),
             Kind::Leases => (count(left, "lease", ""), "`flower lease`".to_owned()),
             Kind::Texts => (format!("the end of {}", count(left, "long text", "")), trace()),

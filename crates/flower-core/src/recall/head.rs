@@ -2,7 +2,7 @@
 
 use super::next::steps;
 use super::quote::{inline, inlines};
-use super::{Moved, Recall, Run};
+use super::{Moved, Recall, Run, Spec};
 
 /// What of the text is the task, and what is not.
 fn notice(input: &Recall, level: Level) -> String {
@@ -13,6 +13,9 @@ fn notice(input: &Recall, level: Level) -> String {
     let task = match &input.spec {
         Some(spec) if spec.accepted == Some(spec.version) => {
             "The accepted spec, the operator's decisions and these steps are your task."
+        }
+        Some(Spec { accepted: Some(_), .. }) => {
+            "This version of the spec is not accepted yet; these steps are your task."
         }
         _ => "No spec is accepted yet; these steps are your task.",
     };

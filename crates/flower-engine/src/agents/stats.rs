@@ -50,7 +50,7 @@ impl Agents {
                 dispatch,
                 profile: lead.profile.clone(),
                 model: lead.model.clone(),
-                seconds: agents.iter().filter(|agent| agent.member == 0 && !agent.standing).map(|a| seconds(a)).sum(),
+                seconds: time_of(agents),
                 cost: usage.cost,
                 currency: usage.currency,
                 tokens: usage.tokens,
@@ -59,6 +59,12 @@ impl Agents {
         let fixes: Vec<&Dispatch> = all.iter().filter(|dispatch| dispatch.kind == DispatchKind::Fix).collect();
         Ok(scorecard(&worked.collect::<Vec<_>>(), &fixes).into_iter().map(view).collect())
     }
+}
+
+/// How long the leading agents ran together. Not known if one has not ended, or if a standing agent did it between other work.
+fn time_of(agents: &[&Agent]) -> Option<u64> {
+    let leads: Vec<_> = agents.iter().filter(|agent| agent.member == 0 && !agent.standing).collect();
+    if leads.is_empty() { None } else { leads.iter().map(|agent| seconds(agent)).sum() }
 }
 
 /// How long an agent ran, if it has ended.

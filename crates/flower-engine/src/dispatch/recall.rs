@@ -260,8 +260,11 @@ fn spec(conn: &mut Conn, brief: &Brief, run: Option<&Dispatch>) -> Result<(Optio
         true => markdown,
         false => briefs::markdown(conn, brief.number, shown)?.unwrap_or(markdown),
     };
-    let of = versions.iter().find(|version| version.version == shown).unwrap_or(last);
-    let spec = Spec { version: shown, newest, accepted: brief.accepted_version, markdown, origin: origin(of) };
+    let origin = match versions.iter().find(|version| version.version == shown) {
+        Some(version) => origin(version),
+        None => briefs::version(conn, brief.number, shown)?.as_ref().map_or_else(|| origin(last), origin),
+    };
+    let spec = Spec { version: shown, newest, accepted: brief.accepted_version, markdown, origin };
     Ok((Some(spec), changes))
 }
 
