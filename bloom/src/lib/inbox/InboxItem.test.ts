@@ -74,6 +74,18 @@ describe("an item of the inbox", () => {
     await vi.waitFor(() => expect(sent()).toHaveLength(1));
   });
 
+  it("has a reply only where somebody has written", () => {
+    show(item("message", { cause: "message_received", seq: 7 }));
+    expect(screen.getByRole("textbox", { name: "Reply to play-1" })).toBeTruthy();
+    cleanup();
+    const notice = { cause: "agent_without_tools", agent: "play-1", by: { type: "system", name: "flower" } };
+    const component = show(item("message", notice));
+    component.markSeen();
+    expect(screen.queryByRole("textbox")).toBeNull();
+    expect(screen.getByRole("link", { name: "Last output" })).toBeTruthy();
+    expect(sent()).toEqual([]);
+  });
+
   it("puts the focus on its first control", () => {
     show(permission).focusControl();
     expect(document.activeElement).toBe(screen.getByRole("button", { name: "Allow" }));
