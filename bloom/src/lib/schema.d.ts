@@ -127,6 +127,23 @@ export interface paths {
         patch?: never;
         trace?: never;
     };
+    "/api/agents/{name}/note": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        get?: never;
+        put?: never;
+        /** Asks an agent for a hand-over note, which it adds to its brief. It goes on afterwards. */
+        post: operations["ask_for_note"];
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
     "/api/agents/{name}/refresh": {
         parameters: {
             query?: never;
@@ -541,6 +558,23 @@ export interface paths {
         patch?: never;
         trace?: never;
     };
+    "/api/caller": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        /** Who the token of the request belongs to. */
+        get: operations["show_caller"];
+        put?: never;
+        post?: never;
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
     "/api/claims": {
         parameters: {
             query?: never;
@@ -769,7 +803,7 @@ export interface paths {
             path?: never;
             cookie?: never;
         };
-        /** What waits for the operator. A worker gets its unread messages instead. */
+        /** What waits for the operator. A worker gets its own inbox instead: unread messages, and unread events of its brief. */
         get: operations["inbox"];
         put?: never;
         post?: never;
@@ -1294,7 +1328,7 @@ export interface paths {
         };
         get?: never;
         put?: never;
-        /** The unread messages of the calling agent. They count as read from now on. */
+        /** The unread messages of the calling agent, and the unread events of its brief. They count as read from now on. */
         post: operations["take_messages"];
         delete?: never;
         options?: never;
@@ -2068,6 +2102,14 @@ export interface components {
             /** Format: int64 */
             fence: number;
         };
+        /** @description A dispatch whose claim was renewed. */
+        BeatView: components["schemas"]["DispatchView"] & {
+            /**
+             * Format: int64
+             * @description Unread messages and events of its brief that wait for the caller.
+             */
+            unread: number;
+        };
         /** @enum {string} */
         BriefKind: "note" | "feature" | "fix" | "research" | "epic" | "incident";
         BriefProject: {
@@ -2112,11 +2154,21 @@ export interface components {
             created_at: string;
             updated_at: string;
         };
+        /** @description Who a request was made by. */
+        CallerView: {
+            name: string;
+            role: components["schemas"]["Role"];
+            /** Format: int64 */
+            brief?: number | null;
+            worktree?: string | null;
+            /** Format: int64 */
+            dispatch?: number | null;
+        };
         /**
          * @description Why an item needs a person.
          * @enum {string}
          */
-        Cause: "main_changed" | "settings_invalid" | "remote_conflicts" | "agent_failed" | "agent_without_tools" | "dispatch_stuck" | "permission_asked" | "question_asked" | "plan_proposed" | "spec_refined" | "result_in_review" | "landing_held" | "message_received";
+        Cause: "main_changed" | "settings_invalid" | "remote_conflicts" | "agent_failed" | "agent_without_tools" | "dispatch_stuck" | "permission_asked" | "question_asked" | "help_asked" | "plan_proposed" | "spec_refined" | "result_in_review" | "landing_held" | "message_received" | "news";
         /** @description The merge with MAIN. */
         CheckMergeView: {
             ok: boolean;
@@ -2460,14 +2512,6 @@ export interface components {
              */
             landing?: number | null;
             notes: string[];
-        };
-        /** @description News that an agent has not read yet. */
-        HeardView: {
-            messages: components["schemas"]["MessageView"][];
-            /** @description Events of its brief. */
-            news: components["schemas"]["EventView"][];
-            /** @description More news exist. */
-            more: boolean;
         };
         /** @description One commit of MAIN's first-parent history. */
         HistoryEntry: {
@@ -2817,6 +2861,11 @@ export interface components {
             /** @description A directory inside the repository. */
             dir: string;
             name?: string | null;
+        };
+        NewQuestion: {
+            text: string;
+            /** @description The work cannot go on without the answer. */
+            help?: boolean;
         };
         NewScratchpad: {
             title: string;
@@ -3425,6 +3474,18 @@ export interface components {
             /** @description The name of the holder. Default: the caller. */
             as?: string | null;
         };
+        /** @description News that an agent has taken from its inbox. */
+        TakenView: {
+            messages: components["schemas"]["MessageView"][];
+            /** @description Events of its brief. */
+            news: components["schemas"]["EventView"][];
+            /** @description More news exist. */
+            more: boolean;
+            /** @description The same as items of the inbox, oldest first. */
+            items: components["schemas"]["InboxItem"][];
+            /** @description The same as the tool `check_inbox` answers. */
+            text: string;
+        };
         TerminalSize: {
             /** Format: int32 */
             columns: number;
@@ -3615,10 +3676,12 @@ export type Approve = components['schemas']['Approve'];
 export type Archive = components['schemas']['Archive'];
 export type ArchiveView = components['schemas']['ArchiveView'];
 export type Beat = components['schemas']['Beat'];
+export type BeatView = components['schemas']['BeatView'];
 export type BriefKind = components['schemas']['BriefKind'];
 export type BriefProject = components['schemas']['BriefProject'];
 export type BriefRow = components['schemas']['BriefRow'];
 export type BriefView = components['schemas']['BriefView'];
+export type CallerView = components['schemas']['CallerView'];
 export type Cause = components['schemas']['Cause'];
 export type CheckMergeView = components['schemas']['CheckMergeView'];
 export type CheckRequest = components['schemas']['CheckRequest'];
@@ -3653,7 +3716,6 @@ export type GiveKeys = components['schemas']['GiveKeys'];
 export type HaltView = components['schemas']['HaltView'];
 export type HandBack = components['schemas']['HandBack'];
 export type HandBackView = components['schemas']['HandBackView'];
-export type HeardView = components['schemas']['HeardView'];
 export type HistoryEntry = components['schemas']['HistoryEntry'];
 export type HoldCode = components['schemas']['HoldCode'];
 export type HoldView = components['schemas']['HoldView'];
@@ -3686,6 +3748,7 @@ export type NewDispatch = components['schemas']['NewDispatch'];
 export type NewLink = components['schemas']['NewLink'];
 export type NewNote = components['schemas']['NewNote'];
 export type NewProject = components['schemas']['NewProject'];
+export type NewQuestion = components['schemas']['NewQuestion'];
 export type NewScratchpad = components['schemas']['NewScratchpad'];
 export type NewToken = components['schemas']['NewToken'];
 export type NewWorktree = components['schemas']['NewWorktree'];
@@ -3756,6 +3819,7 @@ export type StatusView = components['schemas']['StatusView'];
 export type StepStatus = components['schemas']['StepStatus'];
 export type SyncView = components['schemas']['SyncView'];
 export type TakeLease = components['schemas']['TakeLease'];
+export type TakenView = components['schemas']['TakenView'];
 export type TerminalSize = components['schemas']['TerminalSize'];
 export type Text = components['schemas']['Text'];
 export type ThawView = components['schemas']['ThawView'];
@@ -4013,6 +4077,35 @@ export interface operations {
                 };
             };
             404: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["ProblemEnvelope"];
+                };
+            };
+        };
+    };
+    ask_for_note: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path: {
+                name: string;
+            };
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["MessageView"];
+                };
+            };
+            "4XX": {
                 headers: {
                     [name: string]: unknown;
                 };
@@ -4639,7 +4732,7 @@ export interface operations {
         };
         requestBody: {
             content: {
-                "application/json": components["schemas"]["Text"];
+                "application/json": components["schemas"]["NewQuestion"];
             };
         };
         responses: {
@@ -4889,6 +4982,25 @@ export interface operations {
             };
         };
     };
+    show_caller: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["CallerView"];
+                };
+            };
+        };
+    };
     claim_next: {
         parameters: {
             query?: {
@@ -5000,7 +5112,7 @@ export interface operations {
                     [name: string]: unknown;
                 };
                 content: {
-                    "application/json": components["schemas"]["DispatchView"];
+                    "application/json": components["schemas"]["BeatView"];
                 };
             };
             "4XX": {
@@ -6415,7 +6527,7 @@ export interface operations {
                     [name: string]: unknown;
                 };
                 content: {
-                    "application/json": components["schemas"]["HeardView"];
+                    "application/json": components["schemas"]["TakenView"];
                 };
             };
         };

@@ -106,6 +106,14 @@ pub struct NewNote {
 }
 
 #[derive(Serialize, Deserialize, ToSchema)]
+pub struct NewQuestion {
+    pub text: String,
+    /// The work cannot go on without the answer.
+    #[serde(default)]
+    pub help: bool,
+}
+
+#[derive(Serialize, Deserialize, ToSchema)]
 pub struct Text {
     pub text: String,
 }

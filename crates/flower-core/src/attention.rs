@@ -39,6 +39,8 @@ words! {
         PermissionAsked = "permission_asked",
         /// An agent or a person asked a question about a brief.
         QuestionAsked = "question_asked",
+        /// An agent or a person cannot go on with a brief without an answer.
+        HelpAsked = "help_asked",
         /// A plan was proposed for a draft.
         PlanProposed = "plan_proposed",
         /// An accepted plan was refined.
@@ -49,6 +51,8 @@ words! {
         LandingHeld = "landing_held",
         /// An agent wrote to the operator.
         MessageReceived = "message_received",
+        /// Something has happened to the brief of an agent. Only the agent's own inbox has this.
+        News = "news",
     }
 }
 
@@ -66,9 +70,9 @@ impl Cause {
             | Cause::AgentFailed
             | Cause::DispatchStuck => ItemKind::Alarm,
             Cause::PermissionAsked => ItemKind::Permission,
-            Cause::QuestionAsked => ItemKind::Question,
+            Cause::QuestionAsked | Cause::HelpAsked => ItemKind::Question,
             Cause::PlanProposed | Cause::SpecRefined | Cause::ResultInReview | Cause::LandingHeld => ItemKind::Approval,
-            Cause::MessageReceived | Cause::AgentWithoutTools => ItemKind::Message,
+            Cause::MessageReceived | Cause::AgentWithoutTools | Cause::News => ItemKind::Message,
         }
     }
 
@@ -88,6 +92,8 @@ pub struct OpenQuestion {
     pub title: String,
     pub question: u64,
     pub text: String,
+    /// The work cannot go on without the answer.
+    pub help: bool,
     pub by: Actor,
     pub at: String,
 }
@@ -227,14 +233,18 @@ pub fn attention(situation: &Situation) -> Vec<Item> {
 }
 
 fn question(asked: &OpenQuestion) -> Item {
+    let (cause, title) = match asked.help {
+        true => (Cause::HelpAsked, format!("{} asks for help: {}", asked.by.name, asked.title)),
+        false => (Cause::QuestionAsked, asked.title.clone()),
+    };
     Item {
         brief: Some(asked.brief),
-        title: asked.title.clone(),
+        title,
         question: Some(asked.question),
         text: asked.text.clone(),
         by: asked.by.clone(),
         next: format!("flower brief answer {} {} TEXT", asked.brief, asked.question),
-        ..Item::new(Cause::QuestionAsked, &asked.at)
+        ..Item::new(cause, &asked.at)
     }
 }
 
@@ -383,8 +393,22 @@ fn stuck(waiting: &Stuck) -> Item {
 
 /// A message as the agent that it is for sees it.
 pub fn message_to_agent(message: &Unseen) -> Item {
-    Item { next: "the tool `check_inbox` takes it".to_owned(), seq: None, ..self::message(message) }
+    Item { next: READ_IN_INBOX.to_owned(), seq: None, ..self::message(message) }
 }
+
+/// An event of its brief, as an agent sees it.
+pub fn news_to_agent(brief: Option<BriefId>, text: String, by: Actor, at: &str) -> Item {
+    Item {
+        title: "News of your brief".to_owned(),
+        text,
+        by,
+        brief,
+        next: READ_IN_INBOX.to_owned(),
+        ..Item::new(Cause::News, at)
+    }
+}
+
+const READ_IN_INBOX: &str = "it counts as read once the tool `check_inbox` or `flower inbox` has shown it";
 
 fn message(message: &Unseen) -> Item {
     Item {

@@ -96,6 +96,12 @@ pub struct Brief {
     /// Questions are numbered from 1 inside their brief.
     pub questions: u64,
     pub open_questions: BTreeSet<u64>,
+    /// The open questions that ask for help: the work cannot go on without their answers.
+    #[serde(default)]
+    pub help: BTreeSet<u64>,
+    /// The number of links to other briefs.
+    #[serde(default)]
+    pub linked_briefs: u64,
     /// The number of commits that are linked to the brief.
     pub commits: u64,
     /// Whether a design, or the work itself, was dispatched before. flower dispatches each automatically only once.
@@ -135,6 +141,8 @@ impl Brief {
             participants: Vec::new(),
             questions: 0,
             open_questions: BTreeSet::new(),
+            help: BTreeSet::new(),
+            linked_briefs: 0,
             commits: 0,
             designed: false,
             dispatched: false,
@@ -212,11 +220,18 @@ impl Brief {
             BriefEvent::QuestionAsked(asked) => {
                 self.questions = asked.question;
                 self.open_questions.insert(asked.question);
+                if asked.help {
+                    self.help.insert(asked.question);
+                }
             }
             BriefEvent::DecisionMade(decision) => {
                 self.open_questions.remove(&decision.question);
+                self.help.remove(&decision.question);
             }
-            BriefEvent::LinkAdded(link) => self.commits += u64::from(link.kind == LinkKind::Commit),
+            BriefEvent::LinkAdded(link) => {
+                self.commits += u64::from(link.kind == LinkKind::Commit);
+                self.linked_briefs += u64::from(link.kind == LinkKind::Brief);
+            }
             BriefEvent::ParticipantJoined(joined) => self.participants.push(Participant {
                 name: joined.name.clone(),
                 sort: joined.sort,

@@ -52,6 +52,8 @@ pub enum Command {
     Ask {
         brief: BriefId,
         text: String,
+        /// The work cannot go on without the answer.
+        help: bool,
     },
     Answer {
         brief: BriefId,

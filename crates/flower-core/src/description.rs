@@ -111,9 +111,9 @@ impl Event {
             Event::StatusChanged(e) => {
                 let change = with_reason(&format!("{} → {}", words(e.from), words(e.to)), e.why.as_deref());
                 let described = of(change, &[Briefs, Inbox]).news(WhenAsked);
-                // The other changes follow from a claim, a hand-back or a landing, which have events of their own.
+                // Most other changes follow from a claim, a hand-back or a landing, which have events of their own.
                 let by_decision = e.from == Status::Parked
-                    || e.to == Status::Parked
+                    || matches!(e.to, Status::Parked | Status::Cancelled | Status::Done)
                     || (e.from, e.to) == (Status::InReview, Status::InProgress);
                 if by_decision { described.recalled() } else { described }
             }
@@ -136,7 +136,8 @@ impl Event {
             }
             Event::NoteAdded(e) => of(with_pictures(&e.text, e.images.len()), &[Briefs]).text(&e.text).recalled(),
             Event::QuestionAsked(e) => {
-                of(format!("question {}: {}", e.question, e.text), &[Questions, Inbox]).text(&e.text)
+                let what = if e.help { "asks for help, question" } else { "question" };
+                of(format!("{what} {}: {}", e.question, e.text), &[Questions, Inbox]).text(&e.text)
             }
             Event::DecisionMade(e) => of(format!("answer to question {}: {}", e.question, e.text), &[Questions, Inbox])
                 .text(&e.text)

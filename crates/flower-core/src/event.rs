@@ -140,7 +140,13 @@ events! {
         DependencyMet = "dependency_met" { needs: BriefId }
         CommentAdded = "comment_added" { text: String, images: Vec<Image> }
         NoteAdded = "note_added" { text: String, images: Vec<Image> }
-        QuestionAsked = "question_asked" { question: u64, text: String }
+        QuestionAsked = "question_asked" {
+            question: u64,
+            text: String,
+            /// The work cannot go on without the answer.
+            #[serde(default, skip_serializing_if = "std::ops::Not::not")]
+            help: bool,
+        }
         DecisionMade = "decision_made" { question: u64, text: String }
         LinkAdded = "link_added" { kind: LinkKind, target: String, label: String }
         ParticipantJoined = "participant_joined" {

@@ -17,6 +17,8 @@ pub enum Right {
     /// Create, accept, move and connect briefs; create and remove worktrees; queue and cancel landings.
     Steer,
     OpenIncident,
+    /// Create a draft with a plan, which starts nothing before the operator accepts it.
+    Propose,
     /// Claim a dispatch, hand it back, or renew its claim.
     Run(DispatchId),
     /// Reserve paths in a worktree.
@@ -143,12 +145,14 @@ pub fn require_role(caller: &Caller, right: Right) -> Result<(), Refusal> {
         (Role::Operator, _) | (_, Right::Speak) => return Ok(()),
         (Role::Orchestrator, Right::Own) => "ask the operator: projects, tokens, approvals and the log are theirs",
         (Role::Orchestrator, _) => return Ok(()),
-        (Role::Worker, Right::Contribute | Right::Run(_) | Right::Reserve | Right::Enter) => return Ok(()),
+        (Role::Worker, Right::Contribute | Right::Propose | Right::Run(_) | Right::Reserve | Right::Enter) => {
+            return Ok(());
+        }
         (Role::Worker, Right::Steer | Right::OpenIncident | Right::Own) => {
             "ask the operator or an orchestrator: `flower brief ask N TEXT`"
         }
         (Role::Ops, Right::OpenIncident | Right::Contribute) => return Ok(()),
-        (Role::Ops, Right::Steer | Right::Run(_) | Right::Reserve | Right::Enter | Right::Own) => {
+        (Role::Ops, Right::Steer | Right::Propose | Right::Run(_) | Right::Reserve | Right::Enter | Right::Own) => {
             "ops reads everything, opens incidents and writes notes"
         }
     };
@@ -178,6 +182,7 @@ pub enum Action {
     StartAgent,
     StopAgent,
     RefreshAgent,
+    AskForNote,
     RemoveWorktree,
     Land,
     Revert,
@@ -185,7 +190,7 @@ pub enum Action {
 }
 
 impl Action {
-    pub const ALL: [Action; 24] = [
+    pub const ALL: [Action; 25] = [
         Action::RegisterProject,
         Action::RemoveProject,
         Action::MoveProject,
@@ -206,6 +211,7 @@ impl Action {
         Action::StartAgent,
         Action::StopAgent,
         Action::RefreshAgent,
+        Action::AskForNote,
         Action::RemoveWorktree,
         Action::Land,
         Action::Revert,
@@ -235,6 +241,7 @@ impl Action {
             Action::StartAgent => (Right::Steer, "start agents"),
             Action::StopAgent => (Right::Steer, "stop agents"),
             Action::RefreshAgent => (Right::Steer, "refresh agents"),
+            Action::AskForNote => (Right::Steer, "ask agents for notes"),
             Action::RemoveWorktree => (Right::Steer, "remove a worktree"),
             Action::Land => (Right::Steer, "land anything"),
             Action::Revert => (Right::Steer, "revert a landing"),
@@ -259,6 +266,23 @@ pub fn require_contribution(caller: &Caller, brief: Option<BriefId>) -> Result<(
         return Err(forbidden(caller, name(Right::Contribute), "its token is bound to another brief, or to none"));
     }
     Ok(())
+}
+
+/// Checks that the caller may create or propose a brief, judged by its token alone. A proposal has a spec.
+pub fn require_proposal(caller: &Caller, has_spec: bool) -> Result<(), Refusal> {
+    let no = |what, why| Err(forbidden(caller, what, why));
+    match caller.role {
+        Role::Operator | Role::Orchestrator => Ok(()),
+        Role::Ops => require_role(caller, Right::OpenIncident),
+        Role::Worker if caller.brief.is_none() => {
+            no(name(Right::Propose), "it has claimed nothing yet: the tool `start_work` does")
+        }
+        Role::Worker if !has_spec => no(
+            "propose a brief without a `spec`",
+            "write what is to be built and why; the operator accepts it, or does not",
+        ),
+        Role::Worker => Ok(()),
+    }
 }
 
 /// Checks that the caller may run a program inside a worktree. `project` is the project that a worker's token belongs
@@ -305,12 +329,16 @@ pub fn require(world: &World, caller: &Caller, command: &Command) -> Result<(), 
         },
         (Role::Worker, Right::Reserve) if reserves_own(world, caller, command) => in_run(world, caller).or_else(no),
         (Role::Worker, Right::Reserve) => no("its token is bound to another worktree, or to none"),
+        (Role::Worker, Right::Propose) => {
+            require_proposal(caller, true)?;
+            proposes_in_own(world, caller, command).and_then(|()| in_run(world, caller)).or_else(no)
+        }
         (Role::Ops, Right::Contribute) if matches!(command, Command::AddNote { .. } | Command::Ask { .. }) => Ok(()),
         (Role::Ops, Right::Contribute) => no("ops reads everything, opens incidents and writes notes"),
         (Role::Ops, Right::OpenIncident) => Ok(()),
         // `require_role` has refused these already. A right that is added later is refused until this match decides it.
         (Role::Worker, Right::Steer | Right::OpenIncident | Right::Enter | Right::Own)
-        | (Role::Ops, Right::Steer | Right::Run(_) | Right::Reserve | Right::Enter | Right::Own) => {
+        | (Role::Ops, Right::Steer | Right::Propose | Right::Run(_) | Right::Reserve | Right::Enter | Right::Own) => {
             no("ask the operator or an orchestrator")
         }
     }
@@ -356,6 +384,21 @@ fn reserves_own(world: &World, caller: &Caller, command: &Command) -> bool {
     }
 }
 
+/// Checks that a worker's proposal stays in the projects and the epic of its own brief.
+fn proposes_in_own(world: &World, caller: &Caller, command: &Command) -> Result<(), &'static str> {
+    let Command::CreateBrief(request) = command else { return Err("it creates no brief") };
+    let Some(own) = caller.brief.and_then(|number| world.briefs.get(&number)) else {
+        return Err("its token is bound to no brief");
+    };
+    if !request.projects.iter().all(|project| own.projects.contains(project)) {
+        return Err("its token is bound to another project");
+    }
+    match request.epic.is_none() || request.epic == own.epic {
+        true => Ok(()),
+        false => Err("a worker adds briefs to the epic of its own brief only"),
+    }
+}
+
 /// Checks that a token that was made for a dispatch is used during that run, not before or after it.
 fn in_run(world: &World, caller: &Caller) -> Result<(), &'static str> {
     let Some(run) = caller.run else { return Ok(()) };
@@ -385,6 +428,7 @@ fn right(command: &Command) -> Right {
         | Command::CreateScratchpad { .. }
         | Command::WriteScratchpad { .. } => Right::Contribute,
         Command::CreateBrief(crate::brief::Request { kind: BriefKind::Incident, .. }) => Right::OpenIncident,
+        Command::CreateBrief(request) if request.is_proposal() => Right::Propose,
         Command::CreateBrief(_)
         | Command::Accept { .. }
         | Command::SetStatus { .. }
@@ -442,6 +486,7 @@ fn name(right: Right) -> &'static str {
         Right::Contribute => "write to that brief",
         Right::Steer => "steer briefs, worktrees and landings",
         Right::OpenIncident => "open incidents",
+        Right::Propose => "propose a brief",
         Right::Run(_) => "act for that run",
         Right::Reserve => "reserve paths there",
         Right::Enter => "enter that worktree",

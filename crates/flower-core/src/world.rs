@@ -68,7 +68,7 @@ pub struct World {
 pub fn decide(world: &World, caller: &Caller, command: &Command) -> Result<Vec<Draft>, Refusal> {
     policy::require(world, caller, command)?;
     let mut drafts = match command {
-        Command::CreateBrief(request) => brief::create::decide(world, request)?,
+        Command::CreateBrief(request) => brief::create::decide(world, caller, request)?,
         Command::ProposePlan { brief, markdown } => brief::plan::propose(world.brief(*brief)?, markdown)?,
         Command::Refine { brief, markdown, base, why } => {
             brief::plan::refine(world.brief(*brief)?, markdown, *base, why.as_deref())?
@@ -83,7 +83,7 @@ pub fn decide(world: &World, caller: &Caller, command: &Command) -> Result<Vec<D
         Command::AddNote { brief, text, comment, images } => {
             brief::note::decide(world.brief(*brief)?, text, *comment, images)?
         }
-        Command::Ask { brief, text } => brief::question::ask(world.brief(*brief)?, text)?,
+        Command::Ask { brief, text, help } => brief::question::ask(world.brief(*brief)?, text, *help)?,
         Command::Answer { brief, question, text } => brief::question::answer(world.brief(*brief)?, *question, text)?,
         Command::AddLink { brief, kind, target, label } => {
             brief::link::decide(world, world.brief(*brief)?, *kind, target, label.as_deref())?

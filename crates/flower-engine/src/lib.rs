@@ -116,7 +116,8 @@ impl App {
         let profiles = Arc::new(Profiles::new(setup, &worktrees));
         let merge_queue = Arc::new(MergeQueue::new(setup, &access, &projects, &networks, &worktrees, &profiles));
         let review = Arc::new(Review::new(setup, &worktrees, &merge_queue));
-        let dispatcher = Arc::new(Dispatcher::new(setup, &access, &projects, &worktrees, &profiles, &merge_queue));
+        let dispatcher =
+            Arc::new(Dispatcher::new(setup, &access, &projects, &worktrees, &profiles, &merge_queue, &messages));
         let agents = Arc::new(Agents::new(
             setup,
             &access,

@@ -67,7 +67,7 @@ impl Tools {
 
     /// The tools that the caller's role can use. An agent that asks for them has them.
     pub fn list(&self, caller: &Caller) -> Vec<&'static str> {
-        self.agents.note_tools_listed(caller);
+        self.agents.note_tools_seen(caller);
         tools_of(caller.role)
     }
 
@@ -78,6 +78,7 @@ impl Tools {
         tool: &str,
         arguments: Map<String, Value>,
     ) -> Result<ToolAnswer, Problem> {
+        self.agents.note_tools_seen(caller);
         let mut ignored = Vec::new();
         match self.run_tool(caller, tool, arguments, &mut ignored).await {
             Ok(answer) => {
@@ -141,8 +142,7 @@ impl Tools {
 /// The tools that a role can use, in the order in which agents see them. [`flower_core::policy`] decides each call.
 pub fn tools_of(role: Role) -> Vec<&'static str> {
     let may_use = |tool: &str| match role {
-        Role::Operator | Role::Orchestrator => true,
-        Role::Worker => tool != "create_brief",
+        Role::Operator | Role::Orchestrator | Role::Worker => true,
         // It reads everything, opens incidents, and writes notes.
         Role::Ops => matches!(
             tool,
@@ -202,9 +202,10 @@ mod tests {
     /// A tool that is listed for a role but refused to it would cost tokens and calls for nothing.
     #[test]
     fn a_role_sees_the_tools_whose_rights_it_has() {
-        let right = |tool: &str| match tool {
+        let right = |role: Role, tool: &str| match tool {
             "start_work" | "hand_back" => Some(Right::Run(DispatchId(1))),
-            "create_brief" => Some(Right::OpenIncident),
+            "create_brief" if role == Role::Ops => Some(Right::OpenIncident),
+            "create_brief" => Some(Right::Propose),
             "propose_plan" | "refine_spec" | "add_note" | "write_scratchpad" => Some(Right::Contribute),
             "reserve_paths" => Some(Right::Reserve),
             "check_work" => Some(Right::Enter),
@@ -215,7 +216,7 @@ mod tests {
             let caller = Caller::unbound(Actor::system(), role, Door::Mcp);
             let listed = tools_of(role);
             for tool in TOOLS {
-                let has_right = right(tool).is_none_or(|right| require_role(&caller, right).is_ok());
+                let has_right = right(role, tool).is_none_or(|right| require_role(&caller, right).is_ok());
                 // The right to contribute of the role ops covers notes only.
                 let only_notes = matches!(tool, "propose_plan" | "refine_spec" | "write_scratchpad");
                 let expected = has_right && !(role == Role::Ops && only_notes);

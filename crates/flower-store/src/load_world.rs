@@ -41,6 +41,10 @@ pub fn load(
             for needs in needs {
                 loader.brief(*needs)?;
             }
+            // A worker's proposal is linked with its own brief.
+            if let Some(own) = caller.brief {
+                loader.brief(own)?;
+            }
         }
         Command::EditBrief { brief, changes } => {
             if !changes.add_projects.is_empty() {

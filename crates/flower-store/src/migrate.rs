@@ -37,7 +37,7 @@ const MIGRATIONS: &[Migration] = &[
 
 /// Increased when the same events give different rows than before; an older database is then refilled at the next
 /// start.
-const PROJECTION: u64 = 2;
+const PROJECTION: u64 = 3;
 
 /// The newest schema version that this program supports.
 pub fn newest() -> u64 {

@@ -1,5 +1,6 @@
 //! Queries about questions.
 
+use super::briefs;
 use super::conn::{Conn, params};
 use super::error::StoreError;
 use flower_core::BriefId;
@@ -11,6 +12,8 @@ pub struct OpenQuestion {
     pub title: String,
     pub question: u64,
     pub text: String,
+    /// The work cannot go on without the answer.
+    pub help: bool,
     pub asked_type: String,
     pub asked_by: String,
     pub asked_at: String,
@@ -24,16 +27,19 @@ pub fn open_by(conn: &mut Conn, brief: BriefId, asked_by: &str) -> Result<Vec<u6
 
 /// The unanswered questions of all briefs, oldest first.
 pub fn open(conn: &mut Conn, limit: u64) -> Result<Vec<OpenQuestion>, StoreError> {
-    let sql = "SELECT q.brief, b.title, q.question, q.text, q.asked_type, q.asked_by, q.asked_at FROM questions q
+    let sql =
+        "SELECT q.brief, b.title, q.question, q.text, q.asked_type, q.asked_by, q.asked_at, b.state FROM questions q
          JOIN briefs b ON b.number = q.brief WHERE q.answer IS NULL ORDER BY q.asked_at, q.brief, q.question LIMIT $1";
     conn.rows(sql, params![limit])?
         .iter()
         .map(|row| {
+            let question = row.int(2)?;
             Ok(OpenQuestion {
                 brief: row.id(0)?,
                 title: row.text(1)?,
-                question: row.int(2)?,
+                question,
                 text: row.text(3)?,
+                help: briefs::decode(&row.text(7)?)?.help.contains(&question),
                 asked_type: row.text(4)?,
                 asked_by: row.text(5)?,
                 asked_at: row.text(6)?,

@@ -52,6 +52,7 @@ export function inboxHref(item: InboxItem): string {
 
 /** What it asks for, in a word or two. */
 export function inboxLabel(item: InboxItem): string {
+  if (item.cause === "help_asked") return "asks for help";
   if (item.kind === "approval") return item.landing ? "landing held" : "to accept";
   return item.kind;
 }

@@ -1,10 +1,10 @@
 //! Views of dispatches, path leases and messages.
 
-use super::{EventView, ReasonView};
+use super::{EventView, InboxItem, ReasonView};
 use crate::schema;
-use flower_core::ActorType;
 use flower_core::dispatch::{DispatchState, Outcome};
 use flower_core::readiness::DispatchKind;
+use flower_core::{ActorType, Role};
 use serde::{Deserialize, Serialize};
 use utoipa::ToSchema;
 
@@ -113,11 +113,45 @@ pub struct MessageView {
 }
 
 /// News that an agent has not read yet.
-#[derive(Clone, Debug, Default, Serialize, Deserialize, ToSchema)]
+#[derive(Clone, Debug, Default)]
 pub struct HeardView {
     pub messages: Vec<MessageView>,
     /// Events of its brief.
     pub news: Vec<EventView>,
     /// More news exist.
     pub more: bool,
+}
+
+/// News that an agent has taken from its inbox.
+#[derive(Clone, Debug, Serialize, Deserialize, ToSchema)]
+pub struct TakenView {
+    pub messages: Vec<MessageView>,
+    /// Events of its brief.
+    pub news: Vec<EventView>,
+    /// More news exist.
+    pub more: bool,
+    /// The same as items of the inbox, oldest first.
+    pub items: Vec<InboxItem>,
+    /// The same as the tool `check_inbox` answers.
+    pub text: String,
+}
+
+/// Who a request was made by.
+#[derive(Clone, Debug, Serialize, Deserialize, ToSchema)]
+pub struct CallerView {
+    pub name: String,
+    #[schema(value_type = schema::Role)]
+    pub role: Role,
+    pub brief: Option<u64>,
+    pub worktree: Option<String>,
+    pub dispatch: Option<u64>,
+}
+
+/// A dispatch whose claim was renewed.
+#[derive(Clone, Debug, Serialize, Deserialize, ToSchema)]
+pub struct BeatView {
+    #[serde(flatten)]
+    pub dispatch: DispatchView,
+    /// Unread messages and events of its brief that wait for the caller.
+    pub unread: u64,
 }

@@ -1,14 +1,19 @@
 //! `brief new`.
 
 use super::{Brief, BriefKind};
+use crate::actor::{Caller, Role};
 use crate::brief::needs::require_epic;
-use crate::event::{BriefCreated, Draft, PlanProposed};
+use crate::event::{BriefCreated, Draft, LinkAdded, PlanProposed};
 use crate::ids::BriefId;
+use crate::link::LinkKind;
 use crate::refusal::Refusal;
 use crate::text;
 use crate::world::World;
 
 const MAX_NEEDS: usize = 100;
+/// The number of linked briefs above which workers propose no further one. It stops an agent that proposes in a loop.
+const MAX_LINKED: u64 = 20;
+const LABEL_BYTES: usize = 200;
 
 /// A request to create a brief.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -25,7 +30,14 @@ pub struct Request {
     pub design_loop: bool,
 }
 
-pub(crate) fn decide(world: &World, request: &Request) -> Result<Vec<Draft>, Refusal> {
+impl Request {
+    /// Whether this creates only a draft with a plan, which starts nothing before it is accepted.
+    pub(crate) fn is_proposal(&self) -> bool {
+        self.kind != BriefKind::Incident && self.spec.is_some() && !self.auto_dispatch && !self.design_loop
+    }
+}
+
+pub(crate) fn decide(world: &World, caller: &Caller, request: &Request) -> Result<Vec<Draft>, Refusal> {
     let title = text::title(&request.title)?;
     let mut projects = Vec::new();
     for project in &request.projects {
@@ -71,5 +83,24 @@ pub(crate) fn decide(world: &World, request: &Request) -> Result<Vec<Draft>, Ref
         let markdown = text::markdown("spec", spec, text::SPEC_BYTES)?;
         drafts.push(Draft::brief(number, PlanProposed { version: 1, base: 0, markdown }));
     }
+    if caller.role == Role::Worker
+        && let Some(own) = caller.brief
+    {
+        drafts.extend(links(world.brief(own)?, number, &request.title)?);
+    }
     Ok(drafts)
+}
+
+/// Links a proposed brief and the brief in whose work it was proposed.
+fn links(own: &Brief, number: BriefId, title: &str) -> Result<[Draft; 2], Refusal> {
+    if own.linked_briefs >= MAX_LINKED {
+        let most = usize::try_from(MAX_LINKED).unwrap_or(usize::MAX);
+        return Err(Refusal::TooMany { what: "briefs proposed in this work", count: most + 1, most });
+    }
+    let link = |to: BriefId, label: String| LinkAdded { kind: LinkKind::Brief, target: to.to_string(), label };
+    let label = text::cut(&format!("proposed here: {title}"), LABEL_BYTES);
+    Ok([
+        Draft::brief(number, link(own.number, "proposed in the work on this brief".to_owned())),
+        Draft::brief(own.number, link(number, label)),
+    ])
 }

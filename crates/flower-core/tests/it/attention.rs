@@ -114,18 +114,16 @@ fn nothing_needs_a_person_in_an_empty_situation() {
     assert_eq!(attention(&Situation::default()), []);
 }
 
+fn asked(help: bool) -> OpenQuestion {
+    let (title, text) = ("Price".into(), "gross or net?".into());
+    OpenQuestion { brief: BRIEF, title, question: 1, text, help, by: ada(), at: at(6) }
+}
+
 #[test]
 fn each_cause_is_reached_and_has_a_command_that_settles_it() {
     let settings_problem = Some("flower.toml is not valid".to_owned());
     let situation = Situation {
-        questions: vec![OpenQuestion {
-            brief: BRIEF,
-            title: "Price".into(),
-            question: 1,
-            text: "gross or net?".into(),
-            by: ada(),
-            at: at(6),
-        }],
+        questions: [false, true].map(asked).into(),
         unaccepted: [Status::Draft, Status::Planned, Status::InReview].map(waiting).into(),
         landings: vec![landing(State::Approval)],
         mains: vec![ProjectMain { project: "shop".into(), main: main(Some(Alarm::Moved)), settings_problem }],
@@ -143,7 +141,8 @@ fn each_cause_is_reached_and_has_a_command_that_settles_it() {
         messages: vec![Unseen { number: MessageId(5), by: ada(), text: "done".into(), at: at(7), seq: 90 }],
     };
     let items = attention(&situation);
-    for cause in Cause::ALL {
+    // News are in the inbox of an agent only.
+    for cause in Cause::ALL.iter().filter(|cause| **cause != Cause::News) {
         let item = items.iter().find(|item| item.cause == *cause).unwrap_or_else(|| panic!("{cause} is not reached"));
         assert!(item.next.starts_with("flower "), "{cause}: {}", item.next);
         assert!(!item.title.is_empty() && !item.text.is_empty(), "{cause}: {item:?}");
@@ -215,5 +214,5 @@ fn a_decided_permission_needs_no_person_and_an_open_one_has_a_deadline() {
 #[test]
 fn an_agent_is_told_of_its_tool_and_not_of_commands() {
     let item = message_to_agent(&Unseen { number: MessageId(5), by: ada(), text: "stop".into(), at: at(7), seq: 90 });
-    assert_eq!((item.next.as_str(), item.seq), ("the tool `check_inbox` takes it", None));
+    assert!(item.next.contains("`check_inbox`") && item.seq.is_none(), "{item:?}");
 }

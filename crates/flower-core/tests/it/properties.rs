@@ -318,15 +318,17 @@ fn check_reach(caller: &Caller, before: &World, after: &World) {
         let token = caller.token.as_deref().unwrap_or_default();
         after.dispatches.values().any(|dispatch| dispatch.brief == number && dispatch.was_run_by(token))
     };
+    // What it proposed itself is new.
+    let new = |number: BriefId| number > before.last_brief;
     let others = |world: &World| -> Vec<Brief> {
-        let other = |brief: &&Brief| Some(brief.number) != caller.brief && !claimed(brief.number);
+        let other = |brief: &&Brief| Some(brief.number) != caller.brief && !claimed(brief.number) && !new(brief.number);
         world.briefs.values().filter(other).cloned().collect()
     };
     let pads = |world: &World| -> Vec<_> {
         world.scratchpads.values().filter(|pad| pad.brief != caller.brief || pad.brief.is_none()).cloned().collect()
     };
     let links = |world: &World| -> Vec<_> {
-        world.links.iter().filter(|(of, ..)| Some(*of) != caller.brief && !claimed(*of)).cloned().collect()
+        world.links.iter().filter(|(of, ..)| Some(*of) != caller.brief && !claimed(*of) && !new(*of)).cloned().collect()
     };
     assert_eq!(others(before), others(after), "{} changed another brief", caller.actor.name);
     assert_eq!(pads(before), pads(after), "{} wrote to another's scratchpad", caller.actor.name);

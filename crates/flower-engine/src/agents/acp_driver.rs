@@ -1,6 +1,6 @@
 //! Drives an agent over ACP: opens a session, sends prompts until the hand-back, and hands over to a new session.
 
-use super::agent_handle::{AgentHandle, AgentProcess, Connected, State};
+use super::agent_handle::{AgentHandle, AgentProcess, State};
 use super::launch_spec::LaunchSpec;
 use super::opening::{OpenError, OpenedSession, Opening};
 use super::process::Process;
@@ -19,7 +19,7 @@ use flower_contract::error::Problem;
 use flower_contract::view::{EntryKind, EventView, HeardView};
 use flower_core::agent::{Author, Step};
 use flower_core::dispatch::DispatchState;
-use flower_core::{Agent, BriefId, Command, Dispatch, News};
+use flower_core::{Agent, BriefId, Command, Dispatch, DispatchId, News};
 use std::path::PathBuf;
 use std::sync::Arc;
 use std::time::{Duration, Instant};
@@ -136,8 +136,12 @@ impl Agents {
             handle.transcript.add_note(note);
         }
         let model = chosen.model.map(|model| handle.transcript.masked(&model));
-        handle.set_connected(Connected { model: model.clone(), ..handle.connected() });
+        handle.update_connected(|connected| connected.model.clone_from(&model));
         self.record_connected(handle).await;
+        if !resumed {
+            // A new session is what a refresh asks for.
+            handle.clear_refresh();
+        }
         run.state.session = Some(id.0.to_string());
         run.state.transport = transport;
         run.state.refreshes = run.agent.refreshes;
@@ -335,7 +339,7 @@ impl Agents {
         if !agent.is_live() {
             return Ok(NextAction::End(ProcessExit::AlreadyEnded));
         }
-        if self.has_other_work(&agent, run).await? {
+        if self.has_other_work(&agent, run.dispatch.as_ref().map(|dispatch| dispatch.number)).await? {
             return Ok(NextAction::End(ProcessExit::StartNext));
         }
         let dispatch = match &run.dispatch {
@@ -383,11 +387,9 @@ impl Agents {
     }
 
     /// Whether a standing agent was assigned another dispatch since this process was started.
-    pub(super) async fn has_other_work(&self, agent: &Agent, run: &Run) -> Result<bool, Problem> {
+    pub(super) async fn has_other_work(&self, agent: &Agent, works_on: Option<DispatchId>) -> Result<bool, Problem> {
         match agent.dispatch {
-            Some(number) if run.dispatch.as_ref().is_none_or(|dispatch| dispatch.number != number) => {
-                Ok(self.dispatcher.get(number).await?.is_open())
-            }
+            Some(number) if works_on != Some(number) => Ok(self.dispatcher.get(number).await?.is_open()),
             _ => Ok(false),
         }
     }

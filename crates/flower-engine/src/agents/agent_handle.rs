@@ -85,10 +85,8 @@ pub struct AgentHandle {
     stop: watch::Sender<bool>,
     /// True once no process of the agent runs.
     pub(super) ended: watch::Sender<bool>,
-    /// True once the agent has asked for flower's tools in this session.
-    pub(super) has_tools: watch::Sender<bool>,
     observed: Mutex<Observed>,
-    connected: Mutex<Connected>,
+    connected: watch::Sender<Connected>,
     process: Mutex<Option<AgentProcess>>,
     work: Mutex<Option<ClaimedWork>>,
     refresh: AtomicBool,
@@ -115,9 +113,8 @@ impl AgentHandle {
             wake: Notify::new(),
             stop: watch::Sender::new(false),
             ended: watch::Sender::new(false),
-            has_tools: watch::Sender::new(false),
             observed: Mutex::new(observed),
-            connected: Mutex::default(),
+            connected: watch::Sender::default(),
             process: Mutex::new(None),
             work: Mutex::new(None),
             refresh: AtomicBool::new(false),
@@ -130,6 +127,9 @@ impl AgentHandle {
     pub(super) fn set_state(&self, state: State, evidence: &str) {
         let evidence = self.transcript.masked(evidence);
         let mut observed = self.observed.lock().expect("no panic while held");
+        if (observed.state, &observed.evidence, observed.parked_until) == (state, &evidence, None) {
+            return;
+        }
         if observed.state != state {
             observed.since = crate::now();
         }
@@ -187,7 +187,25 @@ impl AgentHandle {
     }
 
     pub(super) fn connected(&self) -> Connected {
-        self.connected.lock().expect("no panic while held").clone()
+        self.connected.borrow().clone()
+    }
+
+    pub(super) fn watch_connected(&self) -> watch::Receiver<Connected> {
+        self.connected.subscribe()
+    }
+
+    pub(super) fn update_connected(&self, change: impl FnOnce(&mut Connected)) {
+        self.connected.send_modify(change);
+    }
+
+    /// The session has flower's tools. Returns what was known before.
+    pub(super) fn see_tools(&self) -> Option<bool> {
+        let mut before = None;
+        self.connected.send_if_modified(|connected| {
+            before = connected.tools.replace(true);
+            before != Some(true)
+        });
+        before
     }
 
     /// How the agent calls flower, as its prompts tell it.
@@ -199,15 +217,7 @@ impl AgentHandle {
     }
 
     pub(super) fn set_connected(&self, connected: Connected) {
-        *self.connected.lock().expect("no panic while held") = connected;
-    }
-
-    pub(super) fn set_connected_tools(&self, has_tools: bool) {
-        self.connected.lock().expect("no panic while held").tools = Some(has_tools);
-    }
-
-    pub(super) fn set_connected_model(&self, model: String) {
-        self.connected.lock().expect("no panic while held").model = Some(model);
+        self.connected.send_replace(connected);
     }
 
     pub(super) fn process(&self) -> Option<AgentProcess> {

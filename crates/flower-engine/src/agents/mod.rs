@@ -43,7 +43,7 @@ use crate::{Access, Dispatcher, MergeQueue, Messages, Profiles, Projects, Worktr
 use agent_handle::AgentProcess;
 use credentials::{LentCredentials, Returned};
 use flower_contract::error::{Problem, ProblemKind};
-use flower_contract::view::{AgentView, EndView, FillView, HaltView, TranscriptView};
+use flower_contract::view::{AgentView, EndView, FillView, HaltView, MessageView, TranscriptView};
 use flower_core::agent::{Ending, Request, Step};
 use flower_core::dispatch::DispatchState;
 use flower_core::main_branch;
@@ -440,6 +440,12 @@ impl Agents {
             _ => return Err(Refusal::AgentEnded { name: name.to_owned() }.into()),
         }
         self.show(name).await
+    }
+
+    /// Asks an agent for a hand-over note on its brief, also one that flower did not start. It goes on afterwards.
+    pub async fn ask_for_note(&self, caller: &Caller, name: &str) -> Result<MessageView, Problem> {
+        policy::require_action(caller, Action::AskForNote)?;
+        self.messages.send(caller, name, prompt::NOTE_REQUEST.to_owned()).await
     }
 
     /// A page of the agent's transcript from a position on, or the last page. With `wait`, an empty page is answered only

@@ -2,9 +2,11 @@
 //!
 //! Agents offer models in two ways: as a config option of the session, or as a list beside `session/set_model`.
 
+use super::opening::OpenError;
 use crate::acp::schema::SessionId;
 use crate::acp::{AcpError, Connection};
 use crate::profiles::config::Profile;
+use crate::profiles::outages::{self, Said};
 use flower_core::text::visible;
 use serde_json::{Value, json};
 use std::time::Duration;
@@ -21,11 +23,11 @@ const MAX_NAME: usize = 120;
 pub(super) struct Offer {
     pub(super) current: Option<String>,
     pub(super) models: Vec<String>,
-    by: Way,
+    by: Setting,
 }
 
 #[derive(Clone, Debug, PartialEq, Eq)]
-enum Way {
+enum Setting {
     /// The config option with this id. The agent decides which values it takes: some know further names for a model.
     Option(String),
     /// `session/set_model`. Agents take any value, so only the listed ones can be chosen.
@@ -49,7 +51,7 @@ impl Offer {
             Some(Offer {
                 current: list["currentModelId"].as_str().map(name),
                 models: models.take(MAX_OFFERED).map(name).collect(),
-                by: Way::SetModel,
+                by: Setting::SetModel,
             })
         })
     }
@@ -68,7 +70,7 @@ impl Offer {
         Some(Offer {
             current: option["currentValue"].as_str().map(name),
             models: values.filter_map(|value| value["value"].as_str()).take(MAX_OFFERED).map(name).collect(),
-            by: Way::Option(option["id"].as_str()?.to_owned()),
+            by: Setting::Option(option["id"].as_str()?.to_owned()),
         })
     }
 
@@ -98,7 +100,7 @@ pub(super) async fn choose_model(
     profile: &Profile,
     settings: &Value,
     timeout: Duration,
-) -> Result<ChosenModel, String> {
+) -> Result<ChosenModel, OpenError> {
     let offer = Offer::read(settings);
     let Some(wanted) = profile.model.as_deref() else {
         return Ok(ChosenModel { model: offer.and_then(|offer| offer.current), note: None });
@@ -110,31 +112,35 @@ pub(super) async fn choose_model(
             let note = format!("the model is `{wanted}`, as the profile sets it; the session reports none");
             return Ok(ChosenModel { model: Some(wanted.to_owned()), note: Some(note) });
         }
-        return Err(format!(
+        return Err(OpenError::Failed(format!(
             "the model `{wanted}` cannot be chosen: the sessions of `{name_of}` offer no models; remove `model` from \
              `[agents.{name_of}]`, and name it in `command` or `set`, or with `model_set`"
-        ));
+        )));
     };
     if offer.current.as_deref() == Some(wanted) {
         return Ok(ChosenModel { model: Some(wanted.to_owned()), note: None });
     }
-    let refused =
-        |why: &str| Err(format!("the model `{wanted}` of `{name_of}` cannot be chosen{why}; {}", offer.in_words()));
+    let refused = |why: &str| {
+        let words = format!("the model `{wanted}` of `{name_of}` cannot be chosen{why}; {}", offer.in_words());
+        Err(OpenError::Failed(words))
+    };
     let reported = match &offer.by {
-        Way::SetModel if !offer.offers(wanted) => return refused(""),
-        Way::SetModel => {
+        Setting::SetModel if !offer.offers(wanted) => return refused(""),
+        Setting::SetModel => {
             let request = json!({ "sessionId": id, "modelId": wanted });
             match connection.call::<_, Value>("session/set_model", &request, timeout).await {
                 // The answer is empty.
                 Ok(_) => Some(wanted.to_owned()),
-                Err(error) => return refused(&because(&error)),
+                Err(error) if is_about_the_model(&error, profile) => return refused(&format!(": {error}")),
+                Err(error) => return Err(error.into()),
             }
         }
-        Way::Option(option) => {
+        Setting::Option(option) => {
             let request = json!({ "sessionId": id, "configId": option, "value": wanted });
             match connection.call::<_, Value>("session/set_config_option", &request, timeout).await {
                 Ok(answer) => Offer::of_options(&answer["configOptions"]).and_then(|offer| offer.current),
-                Err(error) => return refused(&because(&error)),
+                Err(error) if is_about_the_model(&error, profile) => return refused(&format!(": {error}")),
+                Err(error) => return Err(error.into()),
             }
         }
     };
@@ -154,8 +160,11 @@ pub(super) async fn choose_model(
     }
 }
 
-fn because(error: &AcpError) -> String {
-    format!(": {error}")
+/// Whether a refusal is about the chosen model. A limit, an outage or the end of the process says nothing about it.
+fn is_about_the_model(error: &AcpError, profile: &Profile) -> bool {
+    let AcpError::Refused { code, message, data, .. } = error else { return false };
+    let said = Said::Error { code: *code, message, data };
+    outages::recognize(&profile.outages, said, &jiff::Zoned::now()).is_none()
 }
 
 #[cfg(test)]
@@ -177,8 +186,9 @@ mod tests {
 
     /// The choice of `wanted`, by an agent that answers the one request so.
     async fn chosen(wanted: &str, settings: Value, answer: Value) -> Result<ChosenModel, String> {
-        let config =
-            Config::parse(&format!("[agents.x]\nprotocol = \"acp\"\ncommand = [\"x\"]\nmodel = \"{wanted}\"\n"));
+        let config = Config::parse(&format!(
+            "[agents.x]\nprotocol = \"acp\"\ncommand = [\"x\"]\nmodel = \"{wanted}\"\noutages = [{{ kind = \"limit\", text = \"too many requests\" }}]\n"
+        ));
         let config = config.unwrap();
         let (ours, theirs) = duplex(1 << 16);
         let (from, to) = split(ours);
@@ -194,7 +204,10 @@ mod tests {
             }
         });
         let (id, profile) = (SessionId::new("s"), config.profile("x").unwrap());
-        choose_model(&connection, &id, profile, &settings, Duration::from_secs(5)).await
+        choose_model(&connection, &id, profile, &settings, Duration::from_secs(5)).await.map_err(|error| match error {
+            OpenError::Failed(why) => why,
+            OpenError::Acp(error) => format!("not about the model: {error}"),
+        })
     }
 
     fn model(model: &str) -> Result<ChosenModel, String> {
@@ -224,6 +237,15 @@ mod tests {
         let kept = json!({ "result": { "configOptions": options("big") } });
         let refused = chosen("small", json!({ "configOptions": options("big") }), kept).await.unwrap_err();
         assert!(refused.contains("reports `big`"), "{refused}");
+    }
+
+    #[tokio::test]
+    async fn a_limit_or_an_end_is_no_refusal_of_the_model() {
+        let limit = json!({ "error": { "code": -32603, "message": "429 Too Many Requests" } });
+        for settings in [json!({ "configOptions": options("big") }), listed("big")] {
+            let failed = chosen("small", settings.clone(), limit.clone()).await.unwrap_err();
+            assert!(failed.starts_with("not about the model"), "{failed}");
+        }
     }
 
     #[tokio::test]

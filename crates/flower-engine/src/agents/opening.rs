@@ -117,9 +117,7 @@ impl Opening<'_> {
     pub(super) async fn choose(&self, session: &OpenedSession) -> Result<ChosenModel, OpenError> {
         self.choose_mode(session).await;
         let timeout = self.at_most(SETTING_TIMEOUT);
-        choose_model(self.connection, &session.id, self.profile, &session.settings, timeout)
-            .await
-            .map_err(OpenError::Failed)
+        choose_model(self.connection, &session.id, self.profile, &session.settings, timeout).await
     }
 
     async fn choose_mode(&self, OpenedSession { id, settings, .. }: &OpenedSession) {
@@ -157,7 +155,6 @@ impl Agents {
     ) -> Result<OpenedSession, AcpError> {
         let timeout = opening.profile.tools_timeout;
         handle.set_connected(Connected::default());
-        handle.has_tools.send_replace(false);
         if let Some(last) = last {
             handle.set_state(State::Starting, "resuming the session");
             match opening.continue_last(last, capabilities).await {
@@ -174,11 +171,10 @@ impl Agents {
         // The first session that the agent has opened. It is used if no other one turns out to have the tools.
         let mut first: Option<OpenedSession> = None;
         for transport in Transport::to_try(known, capabilities.mcp_capabilities.http) {
-            handle.has_tools.send_replace(false);
+            handle.set_connected(Connected::default());
             match opening.open_new(Some(transport)).await {
                 Ok(session) => {
                     if self.wait_for_tools(handle, timeout).await {
-                        handle.set_connected_tools(true);
                         return Ok(session);
                     }
                     let seconds = timeout.as_secs();
@@ -187,7 +183,7 @@ impl Agents {
                     handle.transcript.add_note(note);
                     first.get_or_insert(session);
                 }
-                Err(error) if may_be_the_server(&error) => {
+                Err(error) if may_be_the_server(&error, opening.profile) => {
                     handle
                         .transcript
                         .add_note(format!("the agent does not take flower's tools over {transport}: {error}"));
@@ -204,18 +200,17 @@ impl Agents {
     }
 
     async fn note_whether_it_has_tools(&self, handle: &AgentHandle, timeout: Duration) {
-        if self.wait_for_tools(handle, timeout).await {
-            handle.set_connected_tools(true);
-        } else {
+        if !self.wait_for_tools(handle, timeout).await {
             self.note_missing_tools(handle);
         }
     }
 
     fn note_missing_tools(&self, handle: &AgentHandle) {
         // It may have asked in the meantime.
-        let has_tools = *handle.has_tools.borrow();
-        handle.set_connected_tools(has_tools);
-        if !has_tools {
+        handle.update_connected(|connected| {
+            connected.tools.get_or_insert(false);
+        });
+        if handle.connected().tools == Some(false) {
             handle.transcript.add_note("the session has no tools of flower; the prompt tells the command line instead");
         }
     }

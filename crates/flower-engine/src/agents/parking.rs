@@ -37,14 +37,12 @@ impl Agents {
 
     /// Whether a pause of the agent has to end early: it was stopped, asked for a new session, or has lost its work.
     pub(super) async fn is_called_away(&self, handle: &AgentHandle) -> bool {
-        let agent = self.get(handle.number).await;
-        let has_next = match (&agent, handle.work()) {
-            (Ok(agent), work) => agent.dispatch.is_some() && agent.dispatch != work.map(|work| work.dispatch),
-            (Err(_), _) => false,
-        };
-        handle.is_refresh_requested()
-            || agent.is_ok_and(|agent| !agent.is_live())
-            || has_next
+        let Ok(agent) = self.get(handle.number).await else { return false };
+        let works_on = handle.work().map(|work| work.dispatch);
+        // Only a running session can be asked for its hand-over note.
+        (handle.is_refresh_requested() && handle.process().is_some())
+            || !agent.is_live()
+            || self.has_other_work(&agent, works_on).await.unwrap_or(false)
             || self.has_lost_work(handle).await
     }
 }

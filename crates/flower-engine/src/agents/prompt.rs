@@ -156,6 +156,11 @@ pub(super) fn nudge(dispatch: &Dispatch, way: Way) -> String {
 pub(super) const AFTER_OUTAGE: &str = "Your model did not answer for a while, and your last turn was cut off. Look at what is \
     in the worktree, and go on where you stopped.";
 
+/// The message that asks for a hand-over note while the work goes on.
+pub(super) const NOTE_REQUEST: &str = "Leave a hand-over note now, with the tool `add_note` on your brief, or with \
+    `flower brief note BRIEF TEXT`: what is done and where, what is left, what you tried that did not work, and what another \
+    agent must know who goes on from here. Then go on with your work.";
+
 pub(super) const HAND_OVER: &str = "Your context is nearly full, so a fresh agent goes on from here. Do not work on. Answer \
     with a hand-over note for it, in Markdown, at most 400 words: what is done and where, what is left, what you tried that \
     did not work, and what it must know. Say nothing else.";

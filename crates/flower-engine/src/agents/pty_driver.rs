@@ -28,6 +28,8 @@ use tokio::task::JoinHandle;
 const TICK: Duration = Duration::from_secs(1);
 /// Without output for this time, an agent without work is shown as idle.
 const IDLE_AFTER: Duration = Duration::from_secs(20);
+/// A program that still prints after this time is answered by its model.
+const WORKED_AFTER: Duration = Duration::from_secs(60);
 /// Messages are typed after a pause of this length in the output.
 const TYPE_AFTER: Duration = Duration::from_secs(2);
 const SIZE: Size = Size { columns: 120, rows: 40 };
@@ -124,6 +126,9 @@ impl Agents {
             let quiet = terminal.quiet_for();
             match quiet {
                 quiet if quiet < TICK * 2 => {
+                    if started.elapsed() > WORKED_AFTER {
+                        handle.clear_waits();
+                    }
                     handle.record_activity();
                     handle.set_state(State::Working, "producing output");
                 }
@@ -139,7 +144,7 @@ impl Agents {
             if !agent.is_live() {
                 return Ok(ProcessExit::AlreadyEnded);
             }
-            if self.has_other_work(&agent, run).await? {
+            if self.has_other_work(&agent, run.dispatch.as_ref().map(|dispatch| dispatch.number)).await? {
                 return Ok(ProcessExit::StartNext);
             }
             if self.has_work_ended(handle).await {
@@ -222,8 +227,8 @@ impl Agents {
                     run.agent.name,
                     last_output(terminal).await
                 );
-                let (fence, leaves_untracked) = (dispatch.fence, true);
-                let back = HandBackRequest { fence, summary, not_done: None, failed: false, leaves_untracked };
+                let fence = dispatch.fence;
+                let back = HandBackRequest { fence, summary, not_done: None, failed: false, by_exit: true };
                 match self.dispatcher.hand_back(&run.caller, dispatch.number, back).await {
                     Ok(back) if back.dispatch.result.as_ref().is_some_and(|result| result.commits.is_empty()) => {
                         let end = "the command has ended without commits, and the dispatch is handed back";

@@ -164,7 +164,8 @@ impl Session {
         self.did_something = false;
         self.asked_count = 0;
         self.calls.end_turn();
-        let text = &with_denials(text, &std::mem::take(&mut self.denials));
+        let told = self.denials.len();
+        let text = &with_denials(text, &self.denials);
         self.handle.transcript.add(new_entry(EntryKind::Prompt, text));
         self.handle.set_state(State::Working, "turn started");
         let (connection, id) = (self.connection.clone(), self.id.clone());
@@ -194,7 +195,12 @@ impl Session {
             tokio::select! {
                 biased;
                 answer = &mut prompting => {
-                    return self.end_turn(answer, cancelled.map(|(_, reason)| reason)).await;
+                    let end = self.end_turn(answer, cancelled.map(|(_, reason)| reason)).await;
+                    // A model that did not answer is told again.
+                    if matches!(end, Ok(TurnEnd::Ended(_))) {
+                        self.denials.drain(..told);
+                    }
+                    return end;
                 }
                 Some(said) = self.incoming.recv() => {
                     self.handle_incoming(said).await;
@@ -433,7 +439,7 @@ impl Session {
         }
         self.model_changes += 1;
         self.handle.transcript.add_note(format!("the session reports another model: `{model}`"));
-        self.handle.set_connected_model(model);
+        self.handle.update_connected(|connected| connected.model = Some(model));
         let (agents, handle) = (self.agents.clone(), self.handle.clone());
         tokio::spawn(async move { agents.record_connected(&handle).await });
     }

@@ -4,6 +4,8 @@ use super::agent_handle::AgentHandle;
 use crate::Agents;
 use crate::acp::schema::{EnvVariable, HttpHeader, McpServer, McpServerHttp, McpServerStdio};
 use crate::acp::{AUTH_REQUIRED, AcpError};
+use crate::profiles::config::Profile;
+use crate::profiles::outages::{self, Said};
 use flower_core::agent::Step;
 use flower_core::{Caller, Command};
 use serde::{Deserialize, Serialize};
@@ -68,23 +70,22 @@ impl FlowerTools {
     }
 }
 
-/// Whether a refused session may be opened with another server, or with none. A missing login has nothing to do with it.
-pub(super) fn may_be_the_server(error: &AcpError) -> bool {
-    matches!(error, AcpError::Refused { code, .. } if *code != AUTH_REQUIRED)
+/// Whether a refused session may be opened with another server, or with none. A missing login has nothing to do with it, and
+/// neither has a model that does not answer for now.
+pub(super) fn may_be_the_server(error: &AcpError, profile: &Profile) -> bool {
+    let AcpError::Refused { code, message, data, .. } = error else { return false };
+    let said = Said::Error { code: *code, message, data };
+    *code != AUTH_REQUIRED && outages::recognize(&profile.outages, said, &jiff::Zoned::now()).is_none()
 }
 
 impl Agents {
-    /// An agent of flower has asked for its tools, so its session has them.
-    pub(crate) fn note_tools_listed(self: &Arc<Self>, caller: &Caller) {
+    /// An agent of flower has asked for its tools or has called one, so its session has them.
+    pub(crate) fn note_tools_seen(self: &Arc<Self>, caller: &Caller) {
         let handles = self.handles();
         let Some(handle) = handles.into_iter().find(|handle| handle.name == caller.actor.name) else { return };
-        if !handle.has_tools.send_if_modified(|has_tools| !std::mem::replace(has_tools, true)) {
-            return;
-        }
         // After a prompt that told it the command line.
-        if handle.connected().tools == Some(false) {
+        if handle.see_tools() == Some(false) {
             handle.transcript.add_note("the agent has asked for flower's tools now");
-            handle.set_connected_tools(true);
             let agents = self.clone();
             tokio::spawn(async move { agents.record_connected(&handle).await });
         }
@@ -92,8 +93,8 @@ impl Agents {
 
     /// Waits until the agent has asked for flower's tools. Whether it has in time.
     pub(super) async fn wait_for_tools(&self, handle: &AgentHandle, timeout: Duration) -> bool {
-        let mut has_tools = handle.has_tools.subscribe();
-        let waiting = has_tools.wait_for(|has_tools| *has_tools);
+        let mut connected = handle.watch_connected();
+        let waiting = connected.wait_for(|connected| connected.tools == Some(true));
         matches!(tokio::time::timeout(timeout, waiting).await, Ok(Ok(_)))
     }
 

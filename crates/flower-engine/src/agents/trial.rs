@@ -10,6 +10,7 @@ use crate::Agents;
 use crate::acp::{AUTH_REQUIRED, AcpError, Connection};
 use crate::notify::ChangeHints;
 use crate::profiles::config::{Config, Profile, Protocol};
+use crate::profiles::mask::Mask;
 use crate::profiles::program::Program;
 use crate::profiles::{Trial, identity, keys, user_home};
 use flower_contract::error::{Problem, ProblemKind};
@@ -32,25 +33,25 @@ const NO_TOKEN: &str = "trial";
 type Environment = Vec<(OsString, OsString)>;
 
 /// The directories of a trial.
-struct Place {
+struct TrialDirs {
     folder: PathBuf,
     tree: PathBuf,
     home: PathBuf,
     tmp: PathBuf,
 }
 
-impl Place {
-    fn make(folder: PathBuf) -> io::Result<Place> {
+impl TrialDirs {
+    fn make(folder: PathBuf) -> io::Result<TrialDirs> {
         let _ = fs::remove_dir_all(&folder);
         let [tree, home, tmp] = ["tree", "home", "tmp"].map(|name| folder.join(name));
         for dir in [&tree, &home, &tmp] {
             fs::create_dir_all(dir)?;
         }
-        Ok(Place { folder, tree, home, tmp })
+        Ok(TrialDirs { folder, tree, home, tmp })
     }
 }
 
-impl Drop for Place {
+impl Drop for TrialDirs {
     fn drop(&mut self) {
         if let Err(error) = fs::remove_dir_all(&self.folder) {
             tracing::warn!("{}: {error}", self.folder.display());
@@ -84,11 +85,15 @@ impl Agents {
         let folder = self.home.agent_trial(&profile.name);
         let io = |error: io::Error| self.home.problem(&folder, &error);
         let _one_at_a_time = self.trial_lock.lock().await;
-        let place = Place::make(folder.clone()).map_err(io)?;
+        let place = TrialDirs::make(folder.clone()).map_err(io)?;
         let transcript = Transcript::open(&place.folder.join("transcript"), ChangeHints::default(), "trial");
         let transcript = Arc::new(transcript.map_err(io)?);
         let lent = credentials::lend(profile, &user_home(), &place.home).map_err(io)?;
         let (launcher, env) = self.trial_jail(profile, program, &place).map_err(io)?;
+        let login = lent.as_ref().and_then(|lent| fs::read_to_string(place.home.join(lent.below())).ok());
+        let secrets: Vec<String> =
+            self.profiles.keys().secrets(profile).iter().map(|secret| secret.expose().to_owned()).collect();
+        transcript.set_mask(Arc::new(Mask::of_credentials(secrets, &login.unwrap_or_default())));
         let keyless = !profile.env.iter().any(|name| self.profiles.keys().has(name));
         let authenticate = lent.as_ref().filter(|_| keyless).and(profile.authenticate.clone());
         let mut command: Vec<OsString> = vec![program.path.clone().into()];
@@ -117,7 +122,7 @@ impl Agents {
             Err(why) => {
                 transcript.flush_all();
                 let said = transcript.last_output().map(|said| format!("; it said: {said}")).unwrap_or_default();
-                trial.error = Some(format!("{why}{said}"));
+                trial.error = Some(transcript.masked(&format!("{why}{said}")));
             }
         }
         Ok(trial)
@@ -128,7 +133,7 @@ impl Agents {
         &self,
         profile: &Profile,
         program: &Program,
-        place: &Place,
+        place: &TrialDirs,
     ) -> io::Result<(Vec<OsString>, Environment)> {
         let mut spec = Spec::new(place.tree.clone());
         let home = user_home();
@@ -188,7 +193,7 @@ async fn open(
         for transport in Transport::to_try(None, capabilities.mcp_capabilities.http) {
             match opening.open_new(Some(transport)).await {
                 Ok(session) => return Ok(session),
-                Err(error) if may_be_the_server(&error) => refused = Some(error),
+                Err(error) if may_be_the_server(&error, opening.profile) => refused = Some(error),
                 Err(error) => return Err(error.into()),
             }
         }

@@ -11,6 +11,7 @@ use flower_core::{BriefId, BriefKind, Caller, Command, Event, Recorded, Role};
 impl Briefs {
     /// Creates a brief in a project that the caller has found.
     pub async fn create(&self, caller: &Caller, project: String, new: NewBrief) -> Result<BriefView, Problem> {
+        policy::require_proposal(caller, new.spec.is_some())?;
         let command = Command::CreateBrief(flower_core::brief::Request {
             title: new.title,
             kind: new.kind.unwrap_or(BriefKind::Feature),
@@ -91,9 +92,15 @@ impl Briefs {
         self.record(caller, Command::AddNote { brief, text: note.text, comment: note.comment, images }).await
     }
 
-    /// Asks a question, and returns its event and its number.
-    pub async fn ask(&self, caller: &Caller, brief: BriefId, text: String) -> Result<(Recorded, u64), Problem> {
-        let asked = self.record(caller, Command::Ask { brief, text }).await?;
+    /// Asks a question, and returns its event and its number. With `help`, the work cannot go on without the answer.
+    pub async fn ask(
+        &self,
+        caller: &Caller,
+        brief: BriefId,
+        text: String,
+        help: bool,
+    ) -> Result<(Recorded, u64), Problem> {
+        let asked = self.record(caller, Command::Ask { brief, text, help }).await?;
         match asked.event() {
             Ok(Event::QuestionAsked(question)) => Ok((asked, question.question)),
             _ => Err(Problem::bug("a question without a number")),

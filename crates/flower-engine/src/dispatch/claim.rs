@@ -4,7 +4,7 @@ use super::{Reservation, is_claimed};
 use crate::Dispatcher;
 use crate::projects::ProjectChoice;
 use flower_contract::error::{Problem, ProblemKind};
-use flower_contract::view::DispatchView;
+use flower_contract::view::{BeatView, DispatchView};
 use flower_core::chain::sha256;
 use flower_core::dispatch::Step;
 use flower_core::policy::{self, Right};
@@ -141,9 +141,11 @@ impl Dispatcher {
     }
 
     /// Renews a claim. Heartbeats are not part of the log.
-    pub async fn beat(&self, caller: &Caller, number: DispatchId, fence: Fence) -> Result<DispatchView, Problem> {
+    pub async fn beat(&self, caller: &Caller, number: DispatchId, fence: Fence) -> Result<BeatView, Problem> {
         self.store.execute(caller, Command::Heartbeat { dispatch: number, fence, moment: self.clock.moment() }).await?;
-        self.show(number).await
+        let unread = self.messages.unread(caller, false).await?;
+        let unread = (unread.messages.len() + unread.news.len()) as u64;
+        Ok(BeatView { dispatch: self.show(number).await?, unread })
     }
 
     /// Renews the claim of a caller that holds one. Every request of the holder is a heartbeat.

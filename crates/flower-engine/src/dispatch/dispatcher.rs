@@ -214,7 +214,7 @@ impl Dispatcher {
             "Landing {landing} went wrong after {fixes} attempts to mend this brief. Should it be tried again \
              (`flower dispatch {brief} --kind fix`), planned anew, or cancelled?"
         );
-        self.store.execute(&Caller::system(), Command::Ask { brief, text }).await?;
+        self.store.execute(&Caller::system(), Command::Ask { brief, text, help: false }).await?;
         Ok(self.store.remember(key, Some(String::new())).await?)
     }
 

@@ -24,8 +24,9 @@ pub struct HandBackRequest {
     pub summary: String,
     pub not_done: Option<String>,
     pub failed: bool,
-    /// With commits, untracked files may stay in the worktree. The result names them.
-    pub leaves_untracked: bool,
+    /// The program of the agent ended with exit code 0, and flower hands back for it. With commits, untracked files may stay in
+    /// the worktree: the result names them. It is asked nothing back.
+    pub by_exit: bool,
 }
 
 /// What the branch has beyond MAIN.
@@ -52,9 +53,12 @@ impl Dispatcher {
         // An answer that the rules will refuse, or that reports a failure, needs no inspection of the worktree.
         let counts = is_holder && request.fence == dispatch.fence && dispatch.is_open() && !request.failed;
         let work = match changes_code && counts {
-            true => self.require_finished_work(&dispatch, request.leaves_untracked).await?,
+            true => self.require_finished_work(&dispatch, request.by_exit).await?,
             false => FinishedWork::default(),
         };
+        if counts {
+            self.hold(caller, &dispatch, &request, changes_code && work.commits.is_empty()).await?;
+        }
         let handing_back = Reservation::first(&self.handing_back, &[number]);
         let fence = request.fence;
         let left =

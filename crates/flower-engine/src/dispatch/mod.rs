@@ -4,6 +4,7 @@
 mod claim;
 mod dispatcher;
 mod hand_back;
+mod hold;
 mod packet;
 mod recall;
 
@@ -17,7 +18,7 @@ use crate::clock::BootClock;
 use crate::home::Home;
 use crate::notify::ChangeHints;
 use crate::worktrees::observe::is_claimed;
-use crate::{Access, MergeQueue, Profiles, Projects, Worktrees};
+use crate::{Access, MergeQueue, Messages, Profiles, Projects, Worktrees};
 use flower_contract::error::{Problem, ProblemKind};
 use flower_contract::view::{ClaimView, DispatchView, ReasonView};
 use flower_core::ActorType;
@@ -42,6 +43,7 @@ pub struct Dispatcher {
     worktrees: Arc<Worktrees>,
     profiles: Arc<Profiles>,
     merge_queue: Arc<MergeQueue>,
+    messages: Arc<Messages>,
     /// By dispatch: when flower tries again to make its worktree, after that failed.
     retry_at: Mutex<HashMap<DispatchId, Instant>>,
     /// Dispatches that `claim_next` is about to claim for a caller.
@@ -50,6 +52,8 @@ pub struct Dispatcher {
     preparing: Mutex<HashSet<DispatchId>>,
     /// Dispatches whose results are about to be in the merge queue.
     handing_back: Mutex<HashSet<DispatchId>>,
+    /// By claim: why its hand-back was held before.
+    held: Mutex<HashMap<(DispatchId, Fence), Vec<hold::Hold>>>,
     /// How branches compared with MAIN, the newest last.
     compared: Mutex<VecDeque<Arc<recall::Compared>>>,
     /// By token: when its next heartbeat is stored.
@@ -92,6 +96,7 @@ impl Dispatcher {
         worktrees: &Arc<Worktrees>,
         profiles: &Arc<Profiles>,
         merge_queue: &Arc<MergeQueue>,
+        messages: &Arc<Messages>,
     ) -> Dispatcher {
         Dispatcher {
             store: setup.store.clone(),
@@ -104,10 +109,12 @@ impl Dispatcher {
             worktrees: worktrees.clone(),
             profiles: profiles.clone(),
             merge_queue: merge_queue.clone(),
+            messages: messages.clone(),
             retry_at: Mutex::default(),
             offered: Mutex::default(),
             preparing: Mutex::default(),
             handing_back: Mutex::default(),
+            held: Mutex::default(),
             compared: Mutex::default(),
             heartbeat_due: Mutex::default(),
         }

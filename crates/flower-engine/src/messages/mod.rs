@@ -1,6 +1,6 @@
 //! The inbox of agents: messages, and events that they have to know, such as answers, a changed plan or the end of a landing.
 
-mod text;
+pub(crate) mod text;
 
 use crate::Setup;
 use crate::notify::ChangeHints;
@@ -81,7 +81,7 @@ impl Messages {
                 .into_iter()
                 .map(|m| MessageView { id: m.number.0, to: m.to, by: m.by, by_type: m.by_type, at: m.at, text: m.text })
                 .collect(),
-            news: events.iter().map(EventView::from).collect(),
+            news: events.iter().map(EventView::told).collect(),
             more,
         })
     }

@@ -9,7 +9,7 @@ use flower_core::recall::inline;
 const NAME_BYTES: usize = 120;
 
 /// Unread messages and events as Markdown.
-pub(super) fn inbox(unread: &HeardView) -> String {
+pub(crate) fn inbox(unread: &HeardView) -> String {
     if unread.messages.is_empty() && unread.news.is_empty() {
         return "Nothing new.\nNext: go on with your work.".to_owned();
     }

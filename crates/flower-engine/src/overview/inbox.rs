@@ -1,10 +1,10 @@
 //! The inbox of the operator and of agents. `flower_core::attention` decides what is in it.
 
-use crate::Overview;
+use crate::{Overview, messages};
 use flower_contract::error::Problem;
-use flower_contract::view::InboxItem;
+use flower_contract::view::{HeardView, InboxItem, TakenView};
 use flower_core::attention::{
-    Item, OpenQuestion, ProjectMain, Situation, Stuck, Unaccepted, Unseen, attention, message_to_agent,
+    Item, OpenQuestion, ProjectMain, Situation, Stuck, Unaccepted, Unseen, attention, message_to_agent, news_to_agent,
 };
 use flower_core::policy::Read;
 use flower_core::{Actor, BriefId, Caller, DispatchId, MessageId};
@@ -16,19 +16,21 @@ use std::collections::HashMap;
 const MAX_ITEMS: u64 = 500;
 
 impl Overview {
-    /// The operator's inbox; for a worker, its unread messages.
+    /// The operator's inbox; for a worker, its own: unread messages, and unread events of its brief.
     pub async fn inbox(&self, caller: &Caller) -> Result<Vec<InboxItem>, Problem> {
         if self.access.reader(caller).await?.may(Read::Inbox) {
             let situation = self.situation().await?;
             return self.with_projects(attention(&situation), &situation).await;
         }
-        let mut items = Vec::new();
-        for message in self.messages.unread(caller, false).await?.messages {
-            let by = Actor { sort: message.by_type, name: message.by };
-            let unseen = Unseen { number: MessageId(message.id), by, text: message.text, at: message.at, seq: 0 };
-            items.push(view(message_to_agent(&unseen)));
-        }
-        Ok(items)
+        own_items(self.messages.unread(caller, false).await?)
+    }
+
+    /// The inbox of an agent, as items and as text. All of it counts as read afterwards.
+    pub async fn take_inbox(&self, caller: &Caller) -> Result<TakenView, Problem> {
+        let heard = self.messages.unread(caller, true).await?;
+        let (text, items) = (messages::text::inbox(&heard), own_items(heard.clone())?);
+        let HeardView { messages, news, more } = heard;
+        Ok(TakenView { messages, news, more, items, text })
     }
 
     /// The items as views, each with its project.
@@ -89,7 +91,15 @@ impl Overview {
         }
         let questions = questions.into_iter().map(|q| {
             let by = Actor { sort: q.asked_type.parse()?, name: q.asked_by };
-            Ok(OpenQuestion { brief: q.brief, title: q.title, question: q.question, text: q.text, by, at: q.asked_at })
+            Ok(OpenQuestion {
+                brief: q.brief,
+                title: q.title,
+                question: q.question,
+                text: q.text,
+                help: q.help,
+                by,
+                at: q.asked_at,
+            })
         });
         // A result that is about to be queued does not wait for the operator.
         let about_to_land =
@@ -136,6 +146,22 @@ fn newest_results(conn: &mut Conn, waiting: &[WaitingBrief]) -> Result<HashMap<B
         }
     }
     Ok(results)
+}
+
+/// The unread messages and events of an agent, oldest first.
+fn own_items(unread: HeardView) -> Result<Vec<InboxItem>, Problem> {
+    let mut items = Vec::new();
+    for message in unread.messages {
+        let by = Actor { sort: message.by_type, name: message.by };
+        let unseen = Unseen { number: MessageId(message.id), by, text: message.text, at: message.at, seq: 0 };
+        items.push(message_to_agent(&unseen));
+    }
+    for event in unread.news {
+        let by = Actor { sort: event.actor.sort.parse()?, name: event.actor.name };
+        items.push(news_to_agent(event.brief.map(BriefId), event.said.unwrap_or(event.kind), by, &event.at));
+    }
+    items.sort_by(|a, b| a.at.cmp(&b.at));
+    Ok(items.into_iter().map(view).collect())
 }
 
 fn view(item: Item) -> InboxItem {

@@ -163,6 +163,8 @@ pub(super) enum NoteKind {
     Note,
     Comment,
     Question,
+    /// A question without whose answer the work cannot go on.
+    Help,
 }
 
 #[derive(Deserialize)]

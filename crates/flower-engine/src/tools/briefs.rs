@@ -12,8 +12,8 @@ use base64::engine::general_purpose::STANDARD;
 use flower_contract::error::{Problem, ProblemKind};
 use flower_contract::request::{NewBrief, NewNote, Plan, Refine};
 use flower_contract::view::{BriefView, SearchPlace, ToolAnswer};
-use flower_core::policy::{self, Right};
-use flower_core::{BriefId, Caller};
+use flower_core::policy;
+use flower_core::{BriefId, Caller, Role};
 
 /// Rows of a list without a limit.
 const DEFAULT_ROWS: u64 = 20;
@@ -74,7 +74,7 @@ pub(super) async fn search(tools: &Tools, caller: &Caller, arguments: Search) ->
 }
 
 pub(super) async fn create(tools: &Tools, caller: &Caller, arguments: CreateBrief) -> Result<ToolAnswer, Problem> {
-    policy::require_role(caller, Right::OpenIncident)?;
+    policy::require_proposal(caller, arguments.spec.is_some())?;
     let project = project_for(tools, caller, &arguments).await?;
     let new = NewBrief {
         title: arguments.title,
@@ -87,6 +87,7 @@ pub(super) async fn create(tools: &Tools, caller: &Caller, arguments: CreateBrie
     let brief = tools.briefs.create(caller, project, new).await?;
     let number = brief.number;
     let next = match brief.spec.version {
+        _ if caller.role == Role::Worker => "go on with your own work; the operator decides about this one.".to_owned(),
         0 => format!("`propose_plan` with `brief`: {number} says what to build."),
         _ => "its plan waits for the operator to accept it.".to_owned(),
     };
@@ -140,15 +141,17 @@ fn spec_answer(brief: &BriefView) -> Result<ToolAnswer, Problem> {
 
 pub(super) async fn add_note(tools: &Tools, caller: &Caller, arguments: AddNote) -> Result<ToolAnswer, Problem> {
     let brief = BriefId(arguments.brief);
-    if arguments.kind == NoteKind::Question {
+    let help = arguments.kind == NoteKind::Help;
+    if help || arguments.kind == NoteKind::Question {
         if arguments.image.is_some() {
             return Err(Problem::usage("a question takes no image", "add a note with the image, then ask"));
         }
-        let (_, number) = tools.briefs.ask(caller, brief, arguments.text).await?;
-        return Ok(text(format!(
-            "Question {number} of brief {brief} is asked.\n\
-             Next: go on with what does not depend on it; `check_inbox` later, the answer comes there."
-        )));
+        let (_, number) = tools.briefs.ask(caller, brief, arguments.text, help).await?;
+        let next = match help {
+            true => "commit what you have and end your turn; `check_inbox` has the answer.",
+            false => "go on with what does not depend on it; `check_inbox` later, the answer comes there.",
+        };
+        return Ok(text(format!("Question {number} of brief {brief} is asked.\nNext: {next}")));
     }
     policy::require_contribution(caller, Some(brief))?;
     // Fails before an image is stored for a brief that does not exist.

@@ -148,7 +148,7 @@ pub(super) async fn hand_back(tools: &Arc<Tools>, caller: &Caller, arguments: Ha
         summary: arguments.summary,
         not_done: arguments.not_done,
         failed: arguments.failed,
-        leaves_untracked: false,
+        by_exit: false,
     };
     // On a task of its own, because the agent's process may end before the hand-back is finished.
     let (tools, caller) = (tools.clone(), caller.clone());

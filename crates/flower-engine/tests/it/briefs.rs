@@ -52,8 +52,8 @@ async fn a_question_comes_back_with_its_number_and_its_answer_ends_it() {
     let engine = Engine::with_project().await;
     let brief = engine.brief("Dark mode").await.number;
     let briefs = &engine.app.briefs;
-    let (_, first) = briefs.ask(&operator(), BriefId(brief), "which grey?".into()).await.expect("asked");
-    let (_, second) = briefs.ask(&operator(), BriefId(brief), "which font?".into()).await.expect("asked");
+    let (_, first) = briefs.ask(&operator(), BriefId(brief), "which grey?".into(), false).await.expect("asked");
+    let (_, second) = briefs.ask(&operator(), BriefId(brief), "which font?".into(), true).await.expect("asked");
     assert_eq!((first, second), (1, 2));
     briefs.answer(&operator(), BriefId(brief), first, "the dark one".into()).await.expect("answered");
     let open = engine.app.overview.inbox(&operator()).await.expect("an inbox");

@@ -37,7 +37,7 @@ async fn hand_back(engine: &Engine, caller: &Caller, dispatch: u64, fence: u64) 
         summary: "It is done".into(),
         not_done: None,
         failed: false,
-        leaves_untracked: false,
+        by_exit: false,
     };
     engine.app.dispatcher.hand_back(caller, DispatchId(dispatch), request).await
 }

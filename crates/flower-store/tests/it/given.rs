@@ -56,7 +56,7 @@ pub fn note(brief: BriefId, text: &str) -> Command {
 }
 
 pub fn ask(brief: BriefId, text: &str) -> Command {
-    Command::Ask { brief, text: text.to_owned() }
+    Command::Ask { brief, text: text.to_owned(), help: false }
 }
 
 pub fn link(brief: BriefId, kind: LinkKind, target: &str) -> Command {

@@ -16,7 +16,7 @@ mod reference;
 mod spec;
 mod wait;
 
-pub use context::Context;
+pub use context::{Context, own_token};
 
 use clap::error::ErrorKind;
 use clap::{CommandFactory, Parser};

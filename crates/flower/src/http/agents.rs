@@ -7,7 +7,9 @@ use axum::extract::State;
 use axum::http::StatusCode;
 use flower_contract::error::ProblemEnvelope;
 use flower_contract::request::{Decide, GiveKeys, SpawnAgent, Why};
-use flower_contract::view::{AgentView, PermissionView, ProfileView, ScoreView, SpendView, TranscriptView};
+use flower_contract::view::{
+    AgentView, MessageView, PermissionView, ProfileView, ScoreView, SpendView, TranscriptView,
+};
 use flower_core::{BriefId, PermissionId, Role};
 use flower_engine::App;
 use flower_engine::agents::SpawnRequest;
@@ -76,6 +78,17 @@ pub(super) async fn refresh_agent(
     Path(name): Path<String>,
 ) -> Answer<AgentView> {
     Ok(Json(app.agents.refresh(&caller, &name).await?))
+}
+
+/// Asks an agent for a hand-over note, which it adds to its brief. It goes on afterwards.
+#[utoipa::path(post, path = "/api/agents/{name}/note", tag = "agents", params(("name" = String, Path)),
+    responses((status = 200, body = MessageView), (status = "4XX", body = ProblemEnvelope)))]
+pub(super) async fn ask_for_note(
+    State(app): State<Arc<App>>,
+    Who(caller): Who,
+    Path(name): Path<String>,
+) -> Answer<MessageView> {
+    Ok(Json(app.agents.ask_for_note(&caller, &name).await?))
 }
 
 #[derive(Deserialize, IntoParams)]

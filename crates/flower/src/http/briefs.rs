@@ -5,7 +5,9 @@ use super::extract::{Body, ChosenProject, Path, ProjectQuery, Query, Who};
 use axum::Json;
 use axum::extract::State;
 use flower_contract::error::{Problem, ProblemEnvelope};
-use flower_contract::request::{Accept, EditBrief, Needs, NewBrief, NewLink, NewNote, Plan, Refine, SetStatus, Text};
+use flower_contract::request::{
+    Accept, EditBrief, Needs, NewBrief, NewLink, NewNote, NewQuestion, Plan, Refine, SetStatus, Text,
+};
 use flower_contract::schema;
 use flower_contract::view::{BriefRow, BriefView, DiffView, EventView, SpecVersionView, SpecView};
 use flower_core::{BriefId, BriefKind, Status};
@@ -88,6 +90,7 @@ pub(super) async fn create(
     Body(mut b): Body<NewBrief>,
 ) -> Answer<BriefView> {
     let choice = ProjectChoice { name: b.project.take(), dir: b.dir.take() };
+    let choice = app.access.choice(&caller, choice).await?;
     let project = app.registration.project_for_new(&caller, &choice).await?;
     Ok(Json(app.briefs.create(&caller, project, b).await?))
 }
@@ -187,14 +190,14 @@ pub(super) async fn note(
 }
 
 #[utoipa::path(post, path = "/api/briefs/{number}/questions", tag = "briefs", params(("number" = u64, Path)),
-    request_body = Text, responses((status = 200, body = EventView), (status = "4XX", body = ProblemEnvelope)))]
+    request_body = NewQuestion, responses((status = 200, body = EventView), (status = "4XX", body = ProblemEnvelope)))]
 pub(super) async fn ask(
     State(app): State<Arc<App>>,
     Who(caller): Who,
     Path(number): Path<BriefId>,
-    Body(b): Body<Text>,
+    Body(b): Body<NewQuestion>,
 ) -> Answer<EventView> {
-    let (asked, _) = app.briefs.ask(&caller, number, b.text).await?;
+    let (asked, _) = app.briefs.ask(&caller, number, b.text, b.help).await?;
     Ok(Json(EventView::told(&asked)))
 }
 

@@ -6,7 +6,7 @@ use axum::Json;
 use axum::extract::State;
 use flower_contract::error::ProblemEnvelope;
 use flower_contract::request::{Beat, Claim, HandBack, NewDispatch, Packet, Why};
-use flower_contract::view::{DispatchView, HandBackView, PacketView, RecallView};
+use flower_contract::view::{BeatView, DispatchView, HandBackView, PacketView, RecallView};
 use flower_core::dispatch;
 use flower_core::recall::Calls;
 use flower_core::{BriefId, DispatchId, Fence};
@@ -112,13 +112,13 @@ pub(super) async fn claim_next(
 
 /// Heartbeat of the holder: renews the claim.
 #[utoipa::path(post, path = "/api/dispatches/{number}/beat", tag = "dispatches", params(("number" = u64, Path)),
-    request_body = Beat, responses((status = 200, body = DispatchView), (status = "4XX", body = ProblemEnvelope)))]
+    request_body = Beat, responses((status = 200, body = BeatView), (status = "4XX", body = ProblemEnvelope)))]
 pub(super) async fn beat(
     State(app): State<Arc<App>>,
     Who(caller): Who,
     Path(number): Path<DispatchId>,
     Body(b): Body<Beat>,
-) -> Answer<DispatchView> {
+) -> Answer<BeatView> {
     Ok(Json(app.dispatcher.beat(&caller, number, Fence(b.fence)).await?))
 }
 
@@ -135,7 +135,7 @@ pub(super) async fn hand_back(
         summary: b.summary,
         not_done: b.not_done,
         failed: b.failed,
-        leaves_untracked: false,
+        by_exit: false,
     };
     run_detached(async move { app.dispatcher.hand_back(&caller, number, request).await }).await
 }

@@ -7,13 +7,13 @@ use axum::extract::State;
 use axum::http::StatusCode;
 use flower_contract::error::ProblemEnvelope;
 use flower_contract::request::SendMessage;
-use flower_contract::view::{HeardView, InboxItem, MessageView};
+use flower_contract::view::{CallerView, InboxItem, MessageView, TakenView};
 use flower_engine::App;
 use serde::Deserialize;
 use std::sync::Arc;
 use utoipa::IntoParams;
 
-/// What waits for the operator. A worker gets its unread messages instead.
+/// What waits for the operator. A worker gets its own inbox instead: unread messages, and unread events of its brief.
 #[utoipa::path(get, path = "/api/inbox", tag = "inbox", responses((status = 200, body = Vec<InboxItem>)))]
 pub(super) async fn inbox(State(app): State<Arc<App>>, Who(caller): Who) -> Answer<Vec<InboxItem>> {
     Ok(Json(app.overview.inbox(&caller).await?))
@@ -49,8 +49,20 @@ pub(super) async fn send_message(
     Ok(Json(app.messages.send(&caller, &b.to, b.text).await?))
 }
 
-/// The unread messages of the calling agent. They count as read from now on.
-#[utoipa::path(post, path = "/api/messages/take", tag = "dispatches", responses((status = 200, body = HeardView)))]
-pub(super) async fn take_messages(State(app): State<Arc<App>>, Who(caller): Who) -> Answer<HeardView> {
-    Ok(Json(app.messages.unread(&caller, true).await?))
+/// The unread messages of the calling agent, and the unread events of its brief. They count as read from now on.
+#[utoipa::path(post, path = "/api/messages/take", tag = "dispatches", responses((status = 200, body = TakenView)))]
+pub(super) async fn take_messages(State(app): State<Arc<App>>, Who(caller): Who) -> Answer<TakenView> {
+    Ok(Json(app.overview.take_inbox(&caller).await?))
+}
+
+/// Who the token of the request belongs to.
+#[utoipa::path(get, path = "/api/caller", tag = "dispatches", responses((status = 200, body = CallerView)))]
+pub(super) async fn show_caller(Who(caller): Who) -> Json<CallerView> {
+    Json(CallerView {
+        name: caller.actor.name,
+        role: caller.role,
+        brief: caller.brief.map(u64::from),
+        worktree: caller.worktree,
+        dispatch: caller.run.map(|run| run.dispatch.0),
+    })
 }

@@ -23,6 +23,8 @@ pub(super) enum Need {
     Own,
     /// A right of the role; the rules check the rest.
     Role(Right),
+    /// Creating a brief, or proposing one.
+    Proposal,
     /// Writing to the brief in the path.
     Contribution,
     /// Acting inside the worktree in the path.
@@ -139,6 +141,7 @@ pub(super) fn need(method: &Method, route: &str) -> Option<Need> {
         ("DELETE", "/api/leases/{number}") => Need::Lease,
         ("POST", "/api/messages") => Need::Role(Right::Speak),
         ("POST", "/api/messages/take") => Need::Own,
+        ("GET", "/api/caller") => Need::Own,
         ("GET", "/api/inbox") => Need::Own,
         ("POST", "/api/inbox/seen") => Need::Role(Right::Own),
         ("GET", "/api/agents") => Need::Chosen,
@@ -146,6 +149,7 @@ pub(super) fn need(method: &Method, route: &str) -> Option<Need> {
         ("GET", "/api/agents/{name}") => Need::Agent,
         ("POST", "/api/agents/{name}/stop") => Need::Role(Right::Steer),
         ("POST", "/api/agents/{name}/refresh") => Need::Role(Right::Steer),
+        ("POST", "/api/agents/{name}/note") => Need::Role(Right::Steer),
         ("GET", "/api/agents/{name}/log") => Need::Agent,
         ("GET", "/api/agents/{name}/terminal") => Need::Reads(Read::Terminal),
         ("POST", "/api/agents/{name}/terminal/keys") => Need::Role(Right::Steer),
@@ -160,7 +164,7 @@ pub(super) fn need(method: &Method, route: &str) -> Option<Need> {
         ("GET", "/api/spending") => Need::Reads(Read::Spending),
         ("GET", "/api/briefs") => Need::Chosen,
         ("GET", "/api/brief-rows") => Need::Chosen,
-        ("POST", "/api/briefs") => Need::Role(Right::OpenIncident),
+        ("POST", "/api/briefs") => Need::Proposal,
         ("GET", "/api/briefs/{number}") => Need::Brief,
         ("PATCH", "/api/briefs/{number}") => Need::Role(Right::Steer),
         ("POST", "/api/briefs/{number}/plan") => Need::Contribution,
@@ -260,6 +264,7 @@ async fn require(app: &App, caller: &Caller, need: Need, call: Call<'_>) -> Resu
     match need {
         Need::Code | Need::Own => Ok(()),
         Need::Role(right) => Ok(policy::require_role(caller, right)?),
+        Need::Proposal => Ok(policy::require_proposal(caller, true)?),
         Need::Contribution => Ok(policy::require_contribution(caller, Some(BriefId(number)))?),
         Need::Inside => {
             let name = call.name();

@@ -61,7 +61,7 @@ fn make() -> Vec<Tool> {
         ),
         tool(
             "create_brief",
-            "Write down new work",
+            "Propose new work, a draft for the operator",
             json!({
                 "title": text(),
                 "kind": one_of(BriefKind::ALL),
@@ -85,11 +85,11 @@ fn make() -> Vec<Tool> {
         ),
         tool(
             "add_note",
-            "Record a finding; as question it goes to the operator",
+            "Record a finding; `question` goes to the operator, `help` too if you are stuck",
             json!({
                 "brief": int(),
                 "text": text(),
-                "kind": one_of(&["note", "comment", "question"]),
+                "kind": one_of(&["note", "comment", "question", "help"]),
                 "image": described(text(), "base64"),
             }),
             &["brief", "text"],

@@ -146,7 +146,7 @@ fn command() -> impl Strategy<Value = Command> {
         3 => (busy(), number()).prop_map(|(brief, needs)| Command::DropNeed { brief, needs }),
         3 => (number(), markdown(), any::<bool>(), images())
             .prop_map(|(brief, text, comment, images)| Command::AddNote { brief, text, comment, images }),
-        3 => (busy(), markdown()).prop_map(|(brief, text)| Command::Ask { brief, text }),
+        3 => (busy(), markdown(), any::<bool>()).prop_map(|(brief, text, help)| Command::Ask { brief, text, help }),
         5 => (busy(), 0..4u64, markdown())
             .prop_map(|(brief, question, text)| Command::Answer { brief, question, text }),
         7 => (number(), link_kind(), target(), maybe(1, line()))

@@ -338,10 +338,10 @@ impl History<'_> {
         let (markdown, why) = (format!("# Plan {number}\n\nFünf mal – „sicher“ 🌱\n"), Some("measured".to_owned()));
         self.does(Command::Refine { brief, markdown, base: Some(1), why });
         self.does(Command::SetStatus { brief, status: Status::InProgress, why: None });
-        self.does(Command::Ask { brief, text: "How long between two tries?".into() });
+        self.does(Command::Ask { brief, text: "How long between two tries?".into(), help: false });
         let (question, text) = (1, "Twice as long each time.".to_owned());
         self.does(Command::Answer { brief, question, text });
-        self.does(Command::Ask { brief, text: "And at night?".into() });
+        self.does(Command::Ask { brief, text: "And at night?".into(), help: false });
         let image =
             Image { sha256: chain::sha256(b"x"), media_type: "image/png".into(), bytes: 1, width: 2, height: 3 };
         for (comment, images) in [(false, vec![image]), (true, vec![])] {

@@ -1,12 +1,16 @@
 //! `flower inbox`
 
-use crate::cli::Context;
 use crate::cli::output::{ago, plain};
+use crate::cli::{Context, own_token};
 use flower_contract::error::Problem;
-use flower_contract::view::InboxItem;
+use flower_contract::view::{CallerView, InboxItem, TakenView};
+use flower_core::Role;
 use hyper::Method;
 
 /// List what waits for you: questions, plans and results to accept, landings to approve, alarms of MAIN, messages
+///
+/// With the token of an agent in FLOWER_TOKEN it is the agent's own inbox: messages to it, and what happened to its brief, such
+/// as answers to its questions. What is shown counts as read.
 #[derive(clap::Args)]
 pub(crate) struct InboxArgs {
     /// Mark all messages as seen
@@ -18,6 +22,13 @@ pub(crate) async fn run(context: &Context, args: &InboxArgs) -> Result<(), Probl
     let client = context.client().await?;
     if args.seen {
         client.call(Method::POST, "/api/inbox/seen").await?;
+    }
+    if own_token().is_some() {
+        let caller: CallerView = client.get("/api/caller").await?;
+        if caller.role == Role::Worker {
+            let taken: TakenView = client.post("/api/messages/take", &()).await?;
+            return context.answer(&taken.items, |_| taken.text.clone() + "\n");
+        }
     }
     let items: Vec<InboxItem> = client.get("/api/inbox").await?;
     context.answer(&items, |items| {

@@ -84,6 +84,7 @@ fn a_summary_is_asked_for_and_a_failure_lands_nothing() {
 fn without_commits_there_is_nothing_to_land() {
     let flower = serving(&[]);
     let work = at_work(&flower, "Nothing");
+    says(&work.hand_back(&flower, &[]).error(1)["message"], "there is no commit of yours");
     let back = work.hand_back(&flower, &[]);
     let said: Value = serde_json::from_str(&back.stdout).unwrap_or_else(|_| panic!("{back:?}"));
     assert_eq!((&said["state"], &said["landing"]), (&json!("handed_back"), &json!(null)), "{said}");

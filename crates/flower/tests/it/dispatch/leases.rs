@@ -105,6 +105,7 @@ fn a_lease_ends_by_time_by_hand_and_with_its_run() {
     assert_eq!(flower.fails(&["lease", "release", &id], 3)["kind"], "not_found");
     // With the hand-back.
     assert_eq!(take(&flower, &work, &["src/", "docs/"], 3_600).status, 200);
+    says(&work.hand_back(&flower, &[]).error(1)["message"], "there is no commit of yours");
     assert_eq!(work.hand_back(&flower, &[]).code, 0);
     released("the work was handed back");
     // With a dispatch that is taken back.

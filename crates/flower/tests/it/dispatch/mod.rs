@@ -9,7 +9,9 @@ mod hooks;
 mod leases;
 mod links;
 mod messages;
+mod overlooked;
 mod packet;
+mod proposals;
 mod race;
 mod reads;
 mod recall;
@@ -143,8 +145,9 @@ impl Work {
         as_agent(flower, &self.token, &[&args, more].concat())
     }
 
-    /// Hands back, and gives the landing that it is on its way with.
+    /// Hands back after a look into its inbox, and gives the landing that it is on its way with.
     fn lands(&self, flower: &Flower) -> u64 {
+        as_agent(flower, &self.token, &["inbox"]);
         let back = self.hand_back(flower, &[]);
         assert_eq!(back.code, 0, "{back:?}");
         let back: Value = serde_json::from_str(&back.stdout).expect("JSON");

@@ -174,6 +174,8 @@ fn an_agent_without_a_token_begins_with_that_of_its_packet() {
     let mut other = Piped::start(&flower, Era::November2025, None);
     let late = other.fails("start_work", json!({ "dispatch": dispatch, "token": token }));
     assert!(late.contains(&format!("is claimed by `{holder}`")), "{late}");
-    let back = client.done("hand_back", json!({ "dispatch": dispatch, "fence": 1, "summary": "Nothing to do" }));
+    let back = json!({ "dispatch": dispatch, "fence": 1, "summary": "Nothing to do" });
+    assert!(client.fails("hand_back", back.clone()).contains("there is no commit of yours"));
+    let back = client.done("hand_back", back);
     assert!(back.contains("is `handed_back`"), "{back}");
 }

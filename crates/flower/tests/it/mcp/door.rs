@@ -12,8 +12,7 @@ fn every_client_finds_the_tools_and_the_instructions() {
         let era = client.era();
         let listed = client.ask("tools/list", json!({}));
         let tools = listed["result"]["tools"].as_array().unwrap_or_else(|| panic!("{era:?}: {listed}"));
-        assert_eq!(tools.len(), 13, "all but `create_brief`, which a worker may not call: {era:?}");
-        assert!(!tools.iter().any(|tool| tool["name"] == "create_brief"), "{listed}");
+        assert_eq!(tools.len(), 14, "{era:?}");
         assert_eq!(tools[0]["_meta"]["anthropic/alwaysLoad"], true, "{era:?}");
         if era == Era::July2026 {
             let found = client.ask("server/discover", json!({}));

@@ -68,7 +68,7 @@ fn a_daemon_that_is_away_is_an_error_and_not_the_end() {
             let away = client.fails("list_briefs", json!({}));
             assert!(away.contains("no daemon answers") && away.contains("flower up"), "{away}");
         }
-        assert_eq!(client.ask("tools/list", json!({}))["result"]["tools"].as_array().map(Vec::len), Some(13));
+        assert_eq!(client.ask("tools/list", json!({}))["result"]["tools"].as_array().map(Vec::len), Some(14));
         let unread = client.ask("resources/read", json!({ "uri": "flower://brief/1" }));
         assert_eq!(unread["error"]["code"], -32603, "{unread}");
         flower.start();

@@ -4,6 +4,7 @@ mod attach;
 mod decide;
 mod list;
 mod log;
+mod note;
 mod profiles;
 mod refresh;
 mod show;
@@ -34,6 +35,7 @@ enum Verb {
     Log(log::LogArgs),
     Attach(attach::AttachArgs),
     Tell(tell::TellArgs),
+    Note(note::NoteArgs),
     Refresh(refresh::RefreshArgs),
     Stop(stop::StopArgs),
     Allow(decide::AllowArgs),
@@ -51,6 +53,7 @@ pub(crate) async fn run(context: &Context, args: AgentArgs) -> Result<(), Proble
         Some(Verb::Log(args)) => log::run(context, &args).await,
         Some(Verb::Attach(args)) => attach::run(context, &args).await,
         Some(Verb::Tell(args)) => tell::run(context, args).await,
+        Some(Verb::Note(args)) => note::run(context, &args).await,
         Some(Verb::Refresh(args)) => refresh::run(context, &args).await,
         Some(Verb::Stop(args)) => stop::run(context, args).await,
         Some(Verb::Allow(args)) => decide::allow(context, args).await,

@@ -2,7 +2,7 @@
 
 use crate::cli::{Context, input};
 use flower_contract::error::Problem;
-use flower_contract::request::Text;
+use flower_contract::request::NewQuestion;
 use flower_contract::view::EventView;
 
 /// Ask the operator a question, which waits in the inbox
@@ -14,10 +14,13 @@ pub(super) struct AskArgs {
     /// Markdown, or `-` for standard input
     #[arg(allow_hyphen_values = true, value_parser = input::not_an_option)]
     text: String,
+    /// The work cannot go on without the answer
+    #[arg(long)]
+    stuck: bool,
 }
 
 pub(super) async fn run(context: &Context, args: &AskArgs) -> Result<(), Problem> {
-    let body = Text { text: input::text_or_stdin(&args.text)? };
+    let body = NewQuestion { text: input::text_or_stdin(&args.text)?, help: args.stuck };
     let path = format!("/api/briefs/{}/questions", args.number);
     let event: EventView = context.client().await?.post(&path, &body).await?;
     context.answer(&event, |event| super::recorded(context, event))
