@@ -50,6 +50,8 @@ test("an agent hears what it is told, and two windows see it", async ({ page, co
   await page.keyboard.press("Enter");
   await expect(page.getByRole("textbox", { name: "Message to play-1" })).toHaveValue("");
   for (const window of [page, other]) await expect(window.getByText("Please be kind").last()).toBeVisible();
+  await page.getByRole("button", { name: "Ask for a note" }).click();
+  await expect(other.getByText("Leave a hand-over note now").last()).toBeVisible();
 });
 
 test("an agent is stopped only when that is confirmed, and its page stays", async ({ page, flower }) => {

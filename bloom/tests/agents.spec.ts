@@ -74,6 +74,22 @@ test("by keyboard alone: to the page, down the list, into an agent", async ({ pa
   await expect(page.getByRole("button", { name: "Stop" })).toBeFocused();
 });
 
+test("the scorecard counts what has ended, as it ends", async ({ page, flower }) => {
+  await flower.open(page, "/agents");
+  const panel = page.getByRole("region", { name: "Scorecard" });
+  await expect(panel).toContainText("No agent has ended a dispatch yet.");
+  flower.dispatched("Greet", "usage 1000 200000 0.5 9000\nwrite a.txt hi\ncommit Greet\nhand-back Done.");
+  flower.dispatched("Hopeless", "fail It cannot be done.");
+  const row = panel.getByRole("table", { name: "Scorecard of agents" }).getByRole("row").last();
+  await expect(row).toContainText("1 of 2", { timeout: 60_000 });
+  await expect(row).toContainText("1 of 1 (100%)");
+  await expect(row).toContainText("play");
+  await panel.scrollIntoViewIfNeeded();
+  await look(page, "agents-scorecard");
+  await page.setViewportSize({ width: 390, height: 844 });
+  expect(await page.locator("main").evaluate((main) => main.scrollWidth - main.clientWidth)).toBe(0);
+});
+
 test("spending is shown per day and per brief, and as unknown where agents report none", async ({ page, flower }) => {
   const told = flower.dispatched("Told", "usage 1000 200000 0.75 34000\nsay Done so far.\nwait\nhand-back Done.");
   const silent = flower.dispatched("Silent", "say Nothing to tell.\nsleep 90");

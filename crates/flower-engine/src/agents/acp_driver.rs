@@ -141,6 +141,7 @@ impl Agents {
         if !resumed {
             // A new session is what a refresh asks for.
             handle.clear_refresh();
+            run.state.cost = None;
         }
         run.state.session = Some(id.0.to_string());
         run.state.transport = transport;
@@ -158,7 +159,8 @@ impl Agents {
         handle.transcript.add_note(format!("{began}, {with}"));
         let is_fresh = run.agent.refreshes > 0 && !resumed;
         let refresh_at = self.profiles.agent_settings(&run.agent.project).await.refresh_at;
-        let spec = SessionSpec { connection, incoming, profile, tree: dir, id, refresh_at, is_fresh };
+        let state = run.state.clone();
+        let spec = SessionSpec { connection, incoming, profile, tree: dir, id, refresh_at, is_fresh, state };
         let mut session = Session::new(self.clone(), handle.clone(), spec);
         let first = match self.first_prompt(handle, &run, resumed).await {
             Ok(first) => first,

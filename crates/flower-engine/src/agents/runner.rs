@@ -56,6 +56,9 @@ pub(super) struct RunState {
     #[serde(default)]
     pub(super) transport: Option<Transport>,
     pub(super) refreshes: u64,
+    /// What the session had cost when that was recorded last.
+    #[serde(default)]
+    pub(super) cost: Option<f64>,
     /// Why the work of the last process was not taken, for the next one.
     #[serde(default)]
     pub(super) refused: Option<String>,

@@ -4,6 +4,7 @@ use super::agent_handle::{AgentHandle, State};
 use super::files;
 use super::model_choice::Offer;
 use super::permissions::{self, Asked, Verdict};
+use super::runner::RunState;
 use super::spend;
 use super::tool_calls::{ToolCalls, content_text};
 use super::transcript::new_entry;
@@ -83,6 +84,8 @@ pub(super) struct SessionSpec {
     pub(super) refresh_at: f64,
     /// The session continues from a hand-over note.
     pub(super) is_fresh: bool,
+    /// What is stored of the run; its cost is that of a resumed session.
+    pub(super) state: RunState,
 }
 
 pub(super) struct Session {
@@ -110,6 +113,7 @@ pub(super) struct Session {
     /// new session would be too.
     is_fresh: bool,
     cost: SessionCost,
+    state: RunState,
     calls: ToolCalls,
     pending: Option<PendingPermission>,
     queued: VecDeque<(Value, Asked)>,
@@ -122,6 +126,8 @@ pub(super) struct Session {
 /// What the session has cost, and how much of it is recorded.
 #[derive(Clone, Debug, Default)]
 struct SessionCost {
+    /// What was recorded of it before it was resumed, until the agent has reported a cost.
+    before: Option<f64>,
     total: Option<f64>,
     currency: Option<String>,
     recorded: f64,
@@ -130,7 +136,7 @@ struct SessionCost {
 
 impl Session {
     pub(super) fn new(agents: Arc<Agents>, handle: Arc<AgentHandle>, spec: SessionSpec) -> Session {
-        let SessionSpec { connection, incoming, profile, tree, id, refresh_at, is_fresh } = spec;
+        let SessionSpec { connection, incoming, profile, tree, id, refresh_at, is_fresh, state } = spec;
         Session {
             agents,
             handle,
@@ -147,7 +153,8 @@ impl Session {
             denials: Vec::new(),
             tool_count: 0,
             is_fresh,
-            cost: SessionCost::default(),
+            cost: SessionCost { before: state.cost, ..SessionCost::default() },
+            state,
             calls: ToolCalls::default(),
             pending: None,
             queued: VecDeque::new(),
@@ -420,6 +427,10 @@ impl Session {
                 }
                 let cost = usage.cost.filter(|_| self.counts(Reported::Cost));
                 if let Some(cost) = cost.filter(|cost| cost.amount.is_finite() && cost.amount >= 0.0) {
+                    // After a resume some agents go on from what the session had cost, and others begin at zero.
+                    if let Some(before) = self.cost.before.take().filter(|before| cost.amount >= *before) {
+                        self.cost.recorded = before;
+                    }
                     self.cost.total = Some(cost.amount);
                     self.cost.currency = Some(transcript.masked(&cost.currency));
                 }
@@ -557,6 +568,10 @@ impl Session {
         if let Some(total) = self.cost.total {
             self.cost.recorded = total;
             self.cost.recorded_at = Some(Instant::now());
+            self.state.cost = Some(total);
+            if let Err(problem) = self.agents.save_run_state(self.handle.number, &self.state) {
+                tracing::warn!("agent {}: {}", self.handle.name, problem.message);
+            }
         }
         self.agents.record_spending(&self.handle, tokens, cost, self.cost.currency.clone()).await;
     }

@@ -3,7 +3,8 @@
 use super::hand_back::HandBackRequest;
 use crate::Dispatcher;
 use flower_contract::error::{Problem, ProblemKind};
-use flower_core::{Caller, Dispatch, Fence, Role};
+use flower_contract::view::EventView;
+use flower_core::{Caller, Dispatch, Fence, News, Role};
 
 /// The dispatches whose reasons are remembered. Without a memory, the reason is told once more.
 const MAX_HELD: usize = 1_000;
@@ -59,11 +60,13 @@ impl Dispatcher {
         Err(Problem { kind: ProblemKind::Refused, message, hints })
     }
 
-    /// Unread messages, and unread events since the claim: the text of the brief has the earlier ones.
+    /// Unread messages, and unread events since the claim that an agent is told of unasked. The text of the brief has the earlier
+    /// ones.
     async fn unread_since_claim(&self, caller: &Caller, dispatch: &Dispatch) -> Result<u64, Problem> {
         let unread = self.messages.unread(caller, false).await?;
         let begun = dispatch.claim.as_ref().map_or("", |claim| claim.at.as_str());
-        let news = unread.news.iter().filter(|event| event.at.as_str() > begun).count();
+        let is_new = |event: &&EventView| event.at.as_str() > begun && event.description().news == News::BeforeNextTurn;
+        let news = unread.news.iter().filter(is_new).count();
         Ok((unread.messages.len() + news) as u64)
     }
 

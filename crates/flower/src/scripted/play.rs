@@ -366,7 +366,13 @@ impl Player {
             .name(format!("mcp__flower__{name}"))
             .raw_input(arguments.clone());
         let call = self.begin_call(call).await;
-        match self.call_tool(name, arguments).await {
+        let mut answer = self.call_tool(name, arguments).await;
+        // Held back once, as an agent that may have overlooked something: it looks, and means it.
+        if name == "hand_back" && answer.as_ref().is_err_and(|text| text.contains("hand back again")) {
+            let _ = self.call_tool("check_inbox", &json!({})).await;
+            answer = self.call_tool(name, arguments).await;
+        }
+        match answer {
             Ok(text) => self.finish(call, ToolCallStatus::Completed, text).await,
             Err(text) => {
                 self.finish(call, ToolCallStatus::Failed, text.clone()).await;

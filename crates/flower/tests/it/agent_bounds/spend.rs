@@ -1,6 +1,7 @@
 //! What agents have used: by run, by brief and by day, as far as they say; and where that ends.
 
 use crate::agent_bounds::stage::{Stage, play};
+use crate::agents::stage::kill;
 use crate::common::eventually;
 use crate::common::work::says;
 use serde_json::{Value, json};
@@ -106,4 +107,23 @@ fn the_cost_of_a_turn_is_recorded_even_if_it_is_cut_off() {
     assert_eq!(stage.json(&["agent", "spend"])["days"][0]["cost"], json!(1.25));
     stage.ok(&["agent", "stop", &agent]);
     assert_eq!(stage.json(&["agent", "spend"])["days"][0]["cost"], json!(1.25), "once, and still");
+}
+
+/// Some agents go on from what a session had cost, others begin at zero.
+#[test]
+fn a_resumed_session_costs_nothing_twice() {
+    let stage = Stage::new(&play("play", &["--resume"], ""));
+    for (path, then) in [("goes-on", 0.75), ("from-zero", 0.25)] {
+        let script = format!(
+            "usage 10 100 0.50\nrun true\nhang\nusage 20 100 {then}\nwrite {path} a\ncommit {path}\nhand-back done"
+        );
+        let work = stage.plays("play", path, &script);
+        let name = stage.agent_of(work);
+        eventually("it hangs", || (!stage.texts(&name, "tool").is_empty()).then_some(()));
+        kill(u32::try_from(stage.agent(&name)["pid"].as_u64().expect("a process")).expect("a pid"));
+        stage.lands(work);
+        assert!(stage.said(&name).contains("session resumed"));
+        let spent = stage.flower.api("GET", &format!("/api/spending?brief={}", work.brief)).send().json();
+        assert_eq!(spent["briefs"][0]["cost"], json!(0.75), "{path}: {spent}");
+    }
 }

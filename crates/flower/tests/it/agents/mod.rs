@@ -7,4 +7,5 @@ mod kills;
 mod life;
 mod oddities;
 pub mod stage;
+mod stats;
 mod supervision;

@@ -231,8 +231,12 @@ impl Stage {
         })
     }
 
-    /// Opens the gate in the worktree of this dispatch.
+    /// Opens the gate in the worktree of this dispatch once the agent has reached it: a commit before would take the file along.
     pub fn open(&self, dispatch: u64) {
+        self.until("the gate is reached", || {
+            let name = self.newest_of(dispatch)?;
+            self.log(&name).lines().any(|line| line.starts_with("tool: n=0; while [ ! -e go ]")).then_some(())
+        });
         let tree = tree(&self.flower, &text(&self.show(dispatch)["worktree"]));
         self.until("its worktree is there", || fs::write(tree.join("go"), "").ok());
     }

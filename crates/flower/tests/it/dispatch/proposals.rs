@@ -62,8 +62,8 @@ fn a_proposal_starts_nothing_and_stays_in_its_own_work() {
     assert!(refused.contains("briefs proposed in this work"), "{refused}");
     let done = at_work(&flower, "Done");
     done.commit(&flower, "cart.txt", "1");
-    let landing = done.lands(&flower);
-    landing_becomes(&flower, landing, "landed");
+    done.lands(&flower);
+    becomes(&flower, done.dispatch, "landed");
     assert_eq!(call(&flower, &done.token, "POST", "/api/briefs", &body).status, 403, "after its run");
 }
 
