@@ -127,7 +127,7 @@ impl Registration {
             Err(problem) => tracing::warn!("projects cannot be read: {}", problem.message),
         }
         for project in projects {
-            let taken = async {
+            let taken = || {
                 let repository = self.worktrees.repository_of(&project)?;
                 // A clone that was made in its place since has neither, and is not known to be the project's.
                 let is_known = repository.git_dir.join(LOCK).exists() || repository_mark::read(&repository).is_some();
@@ -135,10 +135,9 @@ impl Registration {
                 if is_known {
                     self.mark(&project, &repository)?;
                 }
-                // An earlier daemon may have ended during a move.
-                self.worktrees.relink(&project.name, &repository, None).await
+                Ok::<_, Problem>(())
             };
-            if let Err(problem) = taken.await {
+            if let Err(problem) = taken() {
                 tracing::warn!("project {}: {}", project.name, problem.message);
             }
         }

@@ -33,13 +33,8 @@ impl Worktrees {
         Ok(())
     }
 
-    /// Repairs the paths of all worktrees of a project. `from` is where the repository was, if it is known.
-    pub(crate) async fn relink(
-        &self,
-        project: &str,
-        repository: &Repository,
-        from: Option<&Path>,
-    ) -> Result<(), Problem> {
+    /// Repairs the paths of all worktrees of a project. `from` is where the repository was.
+    pub(crate) async fn relink(&self, project: &str, repository: &Repository, from: &Path) -> Result<(), Problem> {
         let lock = self.lock_of(&repository.git_dir);
         let _held = lock.lock().await;
         for worktree in self.live(project).await? {
@@ -101,22 +96,25 @@ fn relink_private(place: &WorktreePaths) -> io::Result<()> {
 }
 
 /// Repairs a worktree that was made without flower, as `git worktree repair` does.
-fn relink_other(admin: &Path, repository: &Repository, from: Option<&Path>) -> io::Result<()> {
+fn relink_other(admin: &Path, repository: &Repository, from: &Path) -> io::Result<()> {
     let Some(named) = line(&admin.join("gitdir")).map(PathBuf::from).filter(|named| named.is_absolute()) else {
         return Ok(());
     };
     // A worktree below the checkout was moved with it.
-    let moved = from.and_then(|from| named.strip_prefix(from).ok()).map(|inside| repository.root.join(inside));
+    let moved = named.strip_prefix(from).ok().map(|inside| repository.root.join(inside));
     let dot_git = match moved {
         Some(moved) if fs::symlink_metadata(&named).is_err() => moved,
         _ => named,
     };
     let Some(text) = line(&dot_git) else { return Ok(()) };
-    let leads_here = admin_named(&text, repository).as_deref() == Some(admin);
-    // A worktree that leads to a repository which exists belongs to that one.
-    let elsewhere = text.strip_prefix("gitdir: ").map(Path::new);
-    let exists = elsewhere.is_some_and(|to| to != admin && fs::symlink_metadata(to).is_ok());
-    if leads_here && !exists { connect(admin, &dot_git) } else { Ok(()) }
+    let is_named = admin_named(&text, repository).as_deref() == Some(admin);
+    // A worktree that leads elsewhere belongs to another repository, such as the one of which this is a copy, also while that one
+    // is away. So does one that leads to a repository which was made in the old place.
+    let led_here = text
+        .strip_prefix("gitdir: ")
+        .map(Path::new)
+        .is_some_and(|to| to.starts_with(from) && (to == admin || fs::symlink_metadata(to).is_err()));
+    if is_named && led_here { connect(admin, &dot_git) } else { Ok(()) }
 }
 
 /// The folder in the repository that has the name of the one to which a `.git` file leads.

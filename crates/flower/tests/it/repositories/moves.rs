@@ -199,6 +199,31 @@ fn a_copy_is_a_project_of_its_own_and_the_original_goes_on() {
     goes_on_here(&flower);
 }
 
+#[test]
+fn a_copy_does_not_take_the_worktrees_of_an_original_that_is_away() {
+    let mut flower = Flower::new();
+    at_work(&flower);
+    let copy = flower.dir().join("copy");
+    let copied = Command::new("cp").args(["-a".as_ref(), flower.repo.as_os_str(), copy.as_os_str()]).status().unwrap();
+    assert!(copied.success());
+    assert_eq!(flower.json_in(&copy, &["up"])["project"], "copy");
+    flower.ok(&["down"]);
+    let dot_git = flower.dir().join("mine/.git");
+    let before = fs::read_to_string(&dot_git).unwrap();
+    let back = move_away(&mut flower, "elsewhere");
+    assert_eq!(flower.json_in(&copy, &["up"])["project"], "copy");
+    assert_eq!(fs::read_to_string(&dot_git).unwrap(), before);
+    // A move of the copy does not take them either.
+    flower.ok(&["down"]);
+    let moved = flower.dir().join("moved-copy");
+    fs::rename(&copy, &moved).unwrap();
+    assert_eq!(flower.json_in(&moved, &["up"])["project"], "copy");
+    assert_eq!(fs::read_to_string(&dot_git).unwrap(), before);
+    fs::rename(&flower.repo, &back).unwrap();
+    flower.repo = back;
+    goes_on_here(&flower);
+}
+
 /// As [`goes_on`], for a repository beside which there is a copy.
 fn goes_on_here(flower: &Flower) {
     goes_on(flower);
