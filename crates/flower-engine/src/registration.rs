@@ -248,6 +248,8 @@ impl Registration {
                 .map_err(|error| repository_problem(&repository.git_dir, &error))?;
         }
         crate::worktrees::reclaim(&self.home, &self.home.in_project(self.home.objects(), name));
+        // A new project of this name has folders of its own.
+        self.home.set_folder(name, name);
         match repository {
             Some(_) => self.repositories.release(&root),
             None => self.repositories.forget(&root),

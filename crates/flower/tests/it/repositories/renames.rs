@@ -83,6 +83,21 @@ fn the_old_name_is_an_error_that_names_the_new_one() {
 }
 
 #[test]
+fn a_new_project_with_the_name_of_a_renamed_one_has_folders_of_its_own() {
+    let flower = Flower::new();
+    prepare(&flower);
+    flower.ok(&["project", "rename", "repo", "shop"]);
+    flower.ok(&["project", "remove", "shop"]);
+    let shop = flower.make_repository("shop");
+    assert_eq!(flower.json_in(&shop, &["up"])["project"], "shop");
+    let path = flower.json_in(&shop, &["worktree", "new", "one", "--linked"])["path"].clone();
+    assert_eq!(path, flower.home.join("worktrees/shop/one").to_str().unwrap());
+    flower.ok(&["down"]);
+    let shown = flower.json_in(&shop, &["worktree", "show", "one"]);
+    assert_eq!((&shown["path"], &shown["state"]), (&path, &"ready".into()), "{shown:#}");
+}
+
+#[test]
 fn only_the_operator_moves_and_renames() {
     let flower = Flower::started();
     let issued = flower.json(&["token", "new", "--agent", "night", "--role", "orchestrator"]);
