@@ -10,7 +10,7 @@ use crate::repository_mark::{self, Mark};
 use flower_contract::error::{Problem, ProblemKind};
 use flower_contract::view::{NoticeKind, ProjectView, RepositoryNotice};
 use flower_core::policy::{self, Action};
-use flower_core::{Caller, Command};
+use flower_core::{Caller, Command, Refusal};
 use flower_git::repository::Repository;
 use flower_git::{CommitId, Repo};
 use std::path::Path;
@@ -63,7 +63,12 @@ impl Registration {
     pub async fn rename(&self, caller: &Caller, name: &str, to: &str) -> Result<ProjectView, Problem> {
         policy::require_action(caller, Action::RenameProject)?;
         let _one_at_a_time = self.repositories.registering.lock().await;
+        let projects = self.projects.list().await?;
         self.projects.get(name).await?;
+        // The rules refuse this too, but only after the other project's folder was changed.
+        if let Some(other) = projects.into_iter().find(|project| project.name == to && to != name) {
+            return Err(Refusal::ProjectTaken { name: other.name, root: other.root }.into());
+        }
         let pause = self.merge_queue.pause(name).await?;
         let folders = self.projects.folders().await?;
         let folder = folders.into_iter().find(|(project, _)| project == name).map(|(_, folder)| folder);
@@ -71,10 +76,8 @@ impl Registration {
         self.home.set_folder(to, folder.as_deref().unwrap_or(name));
         let command = Command::RenameProject { name: name.to_owned(), to: to.to_owned() };
         if let Err(error) = self.store.execute(caller, command).await {
-            // The name may be that of another project, which has its own folder.
-            self.home.set_folder(to, to);
-            for (project, folder) in self.projects.folders().await? {
-                self.home.set_folder(&project, &folder);
+            if name != to {
+                self.home.set_folder(to, to);
             }
             return Err(error);
         }
