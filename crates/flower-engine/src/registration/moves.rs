@@ -10,7 +10,7 @@ use crate::repository_mark::{self, Mark};
 use flower_contract::error::{Problem, ProblemKind};
 use flower_contract::view::{NoticeKind, ProjectView, RepositoryNotice};
 use flower_core::policy::{self, Action};
-use flower_core::{Caller, Command, Refusal};
+use flower_core::{Caller, Command, Refusal, text};
 use flower_git::repository::Repository;
 use flower_git::{CommitId, Repo};
 use std::path::Path;
@@ -62,6 +62,9 @@ impl Registration {
     /// Gives a project another name. Its folders in FLOWER_HOME, and so its worktrees, stay where they are.
     pub async fn rename(&self, caller: &Caller, name: &str, to: &str) -> Result<ProjectView, Problem> {
         policy::require_action(caller, Action::RenameProject)?;
+        // The rules record this form, and the folder must be found under it.
+        let to = text::name("project", to)?;
+        let to = to.as_str();
         let _one_at_a_time = self.repositories.registering.lock().await;
         let projects = self.projects.list().await?;
         self.projects.get(name).await?;

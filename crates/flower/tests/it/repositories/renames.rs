@@ -13,7 +13,8 @@ fn everything_of_a_renamed_project_goes_on() {
     flower.ok(&["brief", "new", "Dark mode"]);
     flower.ok(&["freeze"]);
     flower.ok(&["land", "one"]);
-    let renamed = flower.json(&["project", "rename", "repo", "shop"]);
+    // As it is recorded, without the space.
+    let renamed = flower.json(&["project", "rename", "repo", "shop "]);
     assert_eq!((&renamed["name"], &renamed["root"]), (&"shop".into(), &flower.repo.to_str().unwrap().into()));
     for again in [false, true] {
         if again {
