@@ -129,13 +129,18 @@ impl Registration {
         for project in projects {
             let taken = || {
                 let repository = self.worktrees.repository_of(&project)?;
-                // A clone that was made in its place since has neither, and is not known to be the project's.
+                // A clone that was made in its place since has neither. It is not known to be the project's until `flower up` in it,
+                // and a lock would make it known at the next start.
                 let is_known = repository.git_dir.join(LOCK).exists() || repository_mark::read(&repository).is_some();
-                self.repositories.take(&repository, self.home.dir())?;
-                if is_known {
-                    self.mark(&project, &repository)?;
+                if !is_known {
+                    tracing::warn!(
+                        "{} has no mark of this flower, so it may be another repository; `flower up` in it makes it the project's",
+                        repository.root.display()
+                    );
+                    return Ok(());
                 }
-                Ok::<_, Problem>(())
+                self.repositories.take(&repository, self.home.dir())?;
+                self.mark(&project, &repository)
             };
             if let Err(problem) = taken() {
                 tracing::warn!("project {}: {}", project.name, problem.message);

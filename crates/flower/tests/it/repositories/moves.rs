@@ -224,6 +224,25 @@ fn a_copy_does_not_take_the_worktrees_of_an_original_that_is_away() {
     goes_on_here(&flower);
 }
 
+#[test]
+fn a_clone_in_the_old_place_does_not_become_the_project() {
+    let mut flower = Flower::new();
+    at_work(&flower);
+    flower.ok(&["down"]);
+    let from = move_away(&mut flower, "elsewhere");
+    flower.git(flower.dir(), &["clone", "--quiet", flower.repo.to_str().unwrap(), from.to_str().unwrap()]);
+    let away = flower.dir().to_owned();
+    // Each of these starts a daemon.
+    for _ in 0..2 {
+        assert_eq!(flower.json_in(&away, &["project"])[0]["root"], from.to_str().unwrap());
+        flower.ok(&["down"]);
+        assert!(!from.join(".git/flower-project").exists());
+    }
+    let up = flower.start();
+    assert_eq!((&up["project"], &up["moved_from"]), (&"repo".into(), &from.to_str().unwrap().into()), "{up}");
+    goes_on(&flower);
+}
+
 /// As [`goes_on`], for a repository beside which there is a copy.
 fn goes_on_here(flower: &Flower) {
     goes_on(flower);
