@@ -20,13 +20,14 @@ use flower_git::lfs::Lfs;
 use flower_git::repository::Repository;
 use flower_git::{Change, CommitId, NewCommit, OwnRef, Repo, TreeId};
 use std::path::{Component, Path, PathBuf};
+use std::sync::Arc;
 use std::time::Duration;
 
 const ADD_TIMEOUT: Duration = Duration::from_secs(10 * 60);
 
 impl MergeQueue {
     /// Queues the commits that were made in MAIN by hand, so that they pass the checks.
-    pub async fn adopt_main(&self, caller: &Caller, choice: &ProjectChoice) -> Result<LandingView, Problem> {
+    pub async fn adopt_main(self: &Arc<Self>, caller: &Caller, choice: &ProjectChoice) -> Result<LandingView, Problem> {
         policy::require_action(caller, Action::AdoptMain)?;
         let project = self.projects.require(choice).await?;
         let lock = self.lock_main(&project).await?;

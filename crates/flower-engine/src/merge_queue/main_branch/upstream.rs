@@ -14,6 +14,7 @@ use flower_core::{Caller, Command, Landing, Main};
 use flower_git::repository::Repository;
 use flower_git::{CommitId, GitError, OwnRef, Push, Repo};
 use flower_store::landings;
+use std::sync::Arc;
 use std::time::Duration;
 
 /// A remote that does not answer within this time counts as unreachable.
@@ -21,7 +22,7 @@ const REMOTE_TIMEOUT: Duration = Duration::from_secs(120);
 
 impl MergeQueue {
     /// Fetches MAIN's branch from its remote, and queues its new commits.
-    pub async fn pull_main(&self, caller: &Caller, choice: &ProjectChoice) -> Result<PullView, Problem> {
+    pub async fn pull_main(self: &Arc<Self>, caller: &Caller, choice: &ProjectChoice) -> Result<PullView, Problem> {
         policy::require_role(caller, Right::Steer)?;
         let project = self.projects.require(choice).await?;
         let repository = self.worktrees.repository(&project).await?;
@@ -113,7 +114,7 @@ impl MergeQueue {
     }
 
     async fn queue_upstream(
-        &self,
+        self: &Arc<Self>,
         caller: &Caller,
         project: &str,
         remote: &str,
@@ -135,7 +136,7 @@ impl MergeQueue {
     }
 
     /// Pushes MAIN if the project's settings say so and the remote does not have its tip yet.
-    pub(crate) async fn push_landed(&self, project: &str) -> Result<(), Problem> {
+    pub(crate) async fn push_landed(self: &Arc<Self>, project: &str) -> Result<(), Problem> {
         let facts = self.worktrees.facts_of(project).await?;
         let main = self.worktrees.main_of(project).await?;
         let pushed = main.push.as_ref().is_some_and(|push| push.failure.is_none() && push.commit == main.tip);
@@ -146,7 +147,7 @@ impl MergeQueue {
     }
 
     /// Pushes MAIN to its remote now, and shows MAIN afterwards.
-    pub async fn push_main(&self, caller: &Caller, choice: &ProjectChoice) -> Result<MainView, Problem> {
+    pub async fn push_main(self: &Arc<Self>, caller: &Caller, choice: &ProjectChoice) -> Result<MainView, Problem> {
         policy::require_action(caller, Action::PushMain)?;
         let project = self.projects.require(choice).await?;
         let repository = self.worktrees.repository(&project).await?;
@@ -164,7 +165,7 @@ impl MergeQueue {
         }
     }
 
-    async fn push(&self, caller: &Caller, project: &str, main: &Main) -> Result<(), Problem> {
+    async fn push(self: &Arc<Self>, caller: &Caller, project: &str, main: &Main) -> Result<(), Problem> {
         let repository = self.worktrees.repository(project).await?;
         let Some(remote) = remote_of(&repository, &main.branch).await? else {
             let why = "MAIN has no remote; add one: `git remote add origin ADDRESS`".to_owned();
