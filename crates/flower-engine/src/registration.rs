@@ -7,13 +7,16 @@ use crate::Setup;
 use crate::home::{Home, repository_problem, require_writable};
 use crate::lock::{Holder, Lock, LockError};
 use crate::merge_queue::main_branch::hook;
+use crate::merge_queue::main_branch::lfs::contents;
 use crate::projects::{ProjectChoice, bare, utf8};
 use crate::repository_mark;
+use crate::worktrees::disk;
 use crate::{Access, MergeQueue, Projects, Worktrees};
 use flower_contract::error::{Problem, ProblemKind};
 use flower_contract::view::{ProjectView, RemovedProject};
 use flower_core::policy::{self, Action, Read};
 use flower_core::{Caller, Command};
+use flower_git::lfs;
 use flower_git::repository::Repository;
 use flower_store::Store;
 use moves::Origin;
@@ -140,6 +143,9 @@ impl Registration {
                     return Ok(());
                 }
                 self.repositories.take(&repository, self.home.dir())?;
+                // An earlier daemon may have been killed while it stored a content, and no other one serves the repository.
+                let drafts = lfs::drafts(&contents(&repository));
+                disk::delete(&drafts).map_err(|error| repository_problem(&drafts, &error))?;
                 self.mark(&project, &repository)
             };
             if let Err(problem) = taken() {

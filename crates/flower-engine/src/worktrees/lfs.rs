@@ -155,7 +155,8 @@ mod tests {
         fs::remove_file(&file).unwrap();
         rustix::fs::mkfifoat(rustix::fs::CWD, &file, Mode::RUSR).unwrap();
         assert!(accept().await.is_err(), "a pipe");
-        assert_eq!(fs::read_dir(&store).unwrap().count(), 0);
+        assert_eq!(fs::read_dir(lfs::drafts(&store)).unwrap().count(), 0);
+        assert_eq!(fs::read_dir(&store).unwrap().count(), 1, "the folder of drafts");
         fs::remove_file(&file).unwrap();
         fs::write(&file, "abc").unwrap();
         accept().await.unwrap();

@@ -142,6 +142,18 @@ fn where_main_has_pointers_a_landing_writes_pointers() {
     assert_eq!(fs::read(flower.repo.join("b.bin")).unwrap(), content(2));
 }
 
+/// A kill leaves up to a gigabyte.
+#[test]
+fn a_content_that_a_kill_left_incomplete_is_deleted_at_the_next_start() {
+    let flower = Flower::new();
+    prepare(&flower);
+    flower.ok(&["down"]);
+    let drafts = flower_git::lfs::drafts(&flower.repo.join(".git/lfs/objects"));
+    put(&flower, &drafts.join("1-0"), "half of it");
+    flower.start();
+    assert!(!drafts.exists());
+}
+
 #[test]
 fn a_content_with_another_hash_stays_inside_with_its_commit() {
     let Some(flower) = with_lfs() else { return };
