@@ -45,8 +45,7 @@ impl Registration {
                     ProblemKind::Conflict,
                     format!("the repository of `{name}` is still at {}", project.root),
                     format!(
-                        "move it first: `mv {} {}`; a copy becomes a project of its own: `flower up` in it",
-                        project.root,
+                        "a copy becomes a project of its own: `flower up` in it; to move the repository there, move {} away first",
                         repository.root.display()
                     ),
                 ));

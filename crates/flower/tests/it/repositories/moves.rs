@@ -188,6 +188,8 @@ fn a_copy_is_a_project_of_its_own_and_the_original_goes_on() {
     // It cannot take the place of the original.
     let error = flower.fails(&["project", "move", "repo", copy.to_str().unwrap()], 4);
     says(&error["message"], "is still at");
+    says(&error["hints"], "`flower up` in it");
+    assert!(!error["hints"].to_string().contains("`mv "), "it would end inside of the copy: {error}");
     flower.ok(&["doctor"]);
     flower.json_in(&copy, &["worktree", "new", "fresh"]);
     let made = ["worktree", "shell", "fresh", "--", "sh", "-ec", "echo 1 > c; git add -A; git commit -qm c"];
