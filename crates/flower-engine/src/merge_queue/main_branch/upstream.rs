@@ -10,13 +10,15 @@ use flower_contract::view::{LandingView, MainView, PullView, SettleView};
 use flower_core::landing::{self, Priority, Source, State};
 use flower_core::main_branch::Step;
 use flower_core::policy::{self, Action, Right};
-use flower_core::{Caller, Command, Landing, Main};
+use flower_core::{Caller, Command, Landing, Main, Worktree};
 use flower_git::repository::Repository;
 use flower_git::{CommitId, GitError, OwnRef, Push, Repo};
 use flower_store::landings;
 use std::sync::Arc;
 use std::time::Duration;
 
+/// Worktrees of settlements have this name, and a number.
+const SETTLE: &str = "settle";
 /// A remote that does not answer within this time counts as unreachable.
 const REMOTE_TIMEOUT: Duration = Duration::from_secs(120);
 
@@ -94,7 +96,15 @@ impl MergeQueue {
             Some(name) => name,
             None => {
                 let live = self.worktrees.live(&project).await?;
-                if let Some(open) = live.iter().find(|worktree| worktree.base == commit.as_str()) {
+                // Others may begin there too, for other work.
+                let is_settlement = |name: &str| {
+                    name.strip_prefix(SETTLE)
+                        .and_then(|rest| rest.strip_prefix('-'))
+                        .is_some_and(|n| n.parse::<u32>().is_ok())
+                };
+                let of_commit =
+                    |worktree: &&Worktree| worktree.base == commit.as_str() && is_settlement(&worktree.name);
+                if let Some(open) = live.iter().find(of_commit) {
                     // The merge is missing if flower ended just after it had made the worktree.
                     if !self.worktrees.merge_main_and_keep_conflicts(&project, &open.name).await? {
                         return Err(settled_in(&open.name));
@@ -103,7 +113,7 @@ impl MergeQueue {
                     let worktree = self.worktrees.show(&choice, &open.name).await?;
                     return Ok(SettleView { worktree, remote, commit: commit.into(), paths });
                 }
-                self.free_worktree_name(&project, "settle").await?
+                self.free_worktree_name(&project, SETTLE).await?
             }
         };
         let wanted = self.worktree_from(name, &commit).await;
