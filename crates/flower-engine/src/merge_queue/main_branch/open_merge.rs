@@ -1,6 +1,7 @@
 //! A merge, cherry-pick, revert or rebase in MAIN's checkout that git has begun and not finished. git keeps it in files beside the
 //! index.
 
+use crate::failpoint;
 use flower_git::CommitId;
 use flower_git::repository::Repository;
 use std::fs;
@@ -16,6 +17,8 @@ const REBASE_HEAD: &str = "REBASE_HEAD";
 /// The folders of a rebase, and that of several commits that are picked or reverted.
 const REBASES: [&str; 2] = ["rebase-merge", "rebase-apply"];
 const SEQUENCER: &str = "sequencer";
+/// What such a folder is called while it is deleted.
+const ENDED: &str = "flower-ended";
 /// One merge names few commits.
 const MAX_BYTES: u64 = 4096;
 /// Two ids for each commit of a rebase.
@@ -121,11 +124,22 @@ pub(super) fn forget(repository: &Repository, branch: &str) -> io::Result<()> {
             _ => {}
         }
     }
+    let ended = repository.git_dir.join(ENDED);
+    let delete = || match fs::remove_dir_all(&ended) {
+        Err(error) if !missing(&error) => Err(error),
+        _ => Ok(()),
+    };
+    delete()?;
     let folders = REBASES.iter().filter(|_| is_rebase);
     for name in folders.chain(&[SEQUENCER]) {
-        match fs::remove_dir_all(repository.git_dir.join(name)) {
+        // All at once: of a part that a kill leaves, git would still say that a rebase is open, and flower could not tell of what.
+        match fs::rename(repository.git_dir.join(name), &ended) {
             Err(error) if !missing(&error) => return Err(error),
-            _ => {}
+            Err(_) => {}
+            Ok(()) => {
+                failpoint::here("put_back.ended");
+                delete()?;
+            }
         }
     }
     Ok(())

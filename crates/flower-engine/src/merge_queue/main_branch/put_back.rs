@@ -130,6 +130,7 @@ impl MergeQueue {
         if status.head.is_none() {
             lock.attach_head(main).await?;
         }
+        failpoint::here("put_back.head");
         open_merge::forget(repository, &main.branch).map_err(io)?;
         failpoint::here("put_back.merge");
         let files = changes.iter().map(Change::name).collect();
