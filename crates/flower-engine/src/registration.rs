@@ -7,7 +7,6 @@ use crate::Setup;
 use crate::home::{Home, repository_problem, require_writable};
 use crate::lock::{Holder, Lock, LockError};
 use crate::merge_queue::main_branch::hook;
-use crate::merge_queue::main_branch::lfs::contents;
 use crate::projects::{ProjectChoice, bare, utf8};
 use crate::repository_mark;
 use crate::worktrees::disk;
@@ -144,7 +143,7 @@ impl Registration {
                 }
                 self.repositories.take(&repository, self.home.dir())?;
                 // An earlier daemon may have been killed while it stored a content, and no other one serves the repository.
-                let drafts = lfs::drafts(&contents(&repository));
+                let drafts = lfs::drafts(&lfs::contents(&repository));
                 disk::delete(&drafts).map_err(|error| repository_problem(&drafts, &error))?;
                 self.mark(&project, &repository)
             };

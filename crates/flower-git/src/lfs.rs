@@ -5,6 +5,7 @@
 //! and reads and writes only files named by their hash.
 
 use crate::GitError;
+use crate::repository::Repository;
 use rustix::fs::{Mode, OFlags};
 use sha2::{Digest, Sha256};
 use std::ffi::OsString;
@@ -26,6 +27,11 @@ const MAX_PACKET_BYTES: usize = 65_516;
 pub const COMMAND: &str = "lfs-filter";
 
 static PROGRAM: OnceLock<PathBuf> = OnceLock::new();
+
+/// The folder with the contents that git-lfs has in MAIN's repository.
+pub fn contents(repository: &Repository) -> PathBuf {
+    repository.git_dir.join("lfs/objects")
+}
 
 /// Sets flower's own executable, which git starts as the filter. Without it, contents count as changed.
 pub fn set_filter_program(program: PathBuf) {

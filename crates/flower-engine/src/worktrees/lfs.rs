@@ -4,7 +4,6 @@
 use super::import_error::ImportError;
 use super::limits::MAX_FILE_BYTES;
 use super::paths::WorktreePaths;
-use crate::merge_queue::main_branch::lfs::contents;
 use crate::worktrees::disk;
 use flower_contract::error::Problem;
 use flower_git::lfs::{self, MAX_POINTER_BYTES, POINTER_BEGIN, Pointer};
@@ -33,7 +32,7 @@ pub(super) struct NewContents {
 impl NewContents {
     /// `repo` sees the new commits.
     pub(super) async fn find(place: &WorktreePaths, repo: &Repo, new: &CommitId) -> Result<NewContents, ImportError> {
-        let (private, store) = (place.private(), contents(&place.repository));
+        let (private, store) = (place.private(), lfs::contents(&place.repository));
         let mut pointers = BTreeSet::new();
         if disk::existing_beneath(&private, Path::new("lfs/objects")).is_some() {
             let small = repo.small_unreached(new, MAX_POINTER_BYTES).await?;

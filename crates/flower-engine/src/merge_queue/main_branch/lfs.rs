@@ -2,19 +2,14 @@
 
 use flower_contract::error::Problem;
 use flower_git::Repo;
-use flower_git::lfs::{Lfs, MAX_POINTER_BYTES, POINTER_BEGIN};
+use flower_git::lfs::{Lfs, MAX_POINTER_BYTES, POINTER_BEGIN, contents};
 use flower_git::repository::Repository;
 use std::fs::{self, File};
 use std::io::Read;
-use std::path::{Path, PathBuf};
+use std::path::Path;
 
 /// Files of the checkout that are looked at; the first ones tell enough.
 const MAX_EXAMINED: usize = 100;
-
-/// The folder with the contents that git-lfs has in MAIN's repository.
-pub(crate) fn contents(repository: &Repository) -> PathBuf {
-    repository.git_dir.join("lfs/objects")
-}
 
 /// What an update of MAIN's checkout writes for files of LFS.
 pub(super) async fn in_checkout(repository: &Repository) -> Result<Lfs, Problem> {
