@@ -256,7 +256,7 @@ impl<R: Read, W: Write> Filter<R, W> {
                 None => hash.update(&part),
             }
         }
-        if size == 0 || (size <= MAX_POINTER_BYTES && begin.starts_with(POINTER_BEGIN)) {
+        if size == 0 || is_pointer(&begin) {
             return self.reply(&mut &*begin);
         }
         let pointer = match draft {
@@ -356,8 +356,12 @@ impl<R: Read, W: Write> Filter<R, W> {
     }
 }
 
-/// Also of pointers with extensions.
-pub const POINTER_BEGIN: &[u8] = b"version https://git-lfs.github.com/spec/";
+/// Whether git-lfs takes a content for a pointer, also for one with extensions.
+pub fn is_pointer(content: &[u8]) -> bool {
+    content.len() as u64 <= MAX_POINTER_BYTES && content.starts_with(POINTER_BEGIN)
+}
+
+const POINTER_BEGIN: &[u8] = b"version https://git-lfs.github.com/spec/";
 
 #[cfg(test)]
 mod tests {

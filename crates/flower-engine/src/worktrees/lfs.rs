@@ -6,7 +6,7 @@ use super::limits::MAX_FILE_BYTES;
 use super::paths::WorktreePaths;
 use crate::worktrees::disk;
 use flower_contract::error::Problem;
-use flower_git::lfs::{self, MAX_POINTER_BYTES, POINTER_BEGIN, Pointer};
+use flower_git::lfs::{self, MAX_POINTER_BYTES, Pointer};
 use flower_git::{Change, ChangeKind, CommitId, ObjectId, Repo, TreeEntry, TreeId};
 use rustix::fs::{Mode, OFlags, ResolveFlags, openat2};
 use std::collections::{BTreeSet, HashSet};
@@ -107,7 +107,7 @@ pub(crate) async fn raw_files(repo: &Repo, tree: &TreeId, changes: &[Change]) ->
     let contents = repo.read_objects(&ids).await?;
     let mut raw: Vec<OsString> = large.iter().map(|entry| entry.path.to_owned()).collect();
     for (entry, object) in small.iter().zip(contents.iter()) {
-        if !object?.content.starts_with(POINTER_BEGIN) {
+        if !lfs::is_pointer(object?.content) {
             raw.push(entry.path.to_owned());
         }
     }

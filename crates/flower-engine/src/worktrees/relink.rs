@@ -1,11 +1,10 @@
 //! Repairs the paths by which the worktrees of a repository and the repository name each other, after the repository was moved.
 //! Does what `git worktree repair` does, without starting git, and mends the private repositories of sealed worktrees too.
 
-use super::disk;
+use super::disk::{self, read_small_text, replace_file};
 use super::paths::{WorktreePaths, gitfile_text};
 use crate::Worktrees;
 use crate::lock;
-use crate::repository_mark::replace_file;
 use flower_contract::error::{Problem, ProblemKind};
 use flower_core::worktree::Seal;
 use flower_git::repository::Repository;
@@ -87,7 +86,7 @@ fn relink_private(place: &WorktreePaths) -> io::Result<()> {
     let Some(file) = disk::existing_beneath(&place.private(), Path::new("objects/info/alternates")) else {
         return Ok(());
     };
-    let Some(text) = small_text(&file) else { return Ok(()) };
+    let Some(text) = read_small_text(&file, MAX_BYTES) else { return Ok(()) };
     if text.lines().any(|line| line == wanted) {
         return Ok(());
     }
@@ -130,7 +129,7 @@ fn connect(admin: &Path, dot_git: &Path) -> io::Result<()> {
     let wanted =
         [(dot_git.to_owned(), gitfile_text(admin)), (admin.join("gitdir"), format!("{}\n", dot_git.display()))];
     for (file, text) in wanted {
-        if small_text(&file).as_deref() != Some(&text) {
+        if read_small_text(&file, MAX_BYTES).as_deref() != Some(&text) {
             replace_file(&file, text.as_bytes())?;
         }
     }
@@ -145,11 +144,5 @@ fn last_parts(dot_git: &Path) -> Vec<&std::ffi::OsStr> {
 }
 
 fn line(file: &Path) -> Option<String> {
-    small_text(file).map(|text| text.trim_end().to_owned())
-}
-
-/// The text of a small regular file. No link is followed.
-fn small_text(file: &Path) -> Option<String> {
-    let found = fs::symlink_metadata(file).ok()?;
-    (found.is_file() && found.len() <= MAX_BYTES).then(|| fs::read_to_string(file).ok()).flatten()
+    read_small_text(file, MAX_BYTES).map(|text| text.trim_end().to_owned())
 }

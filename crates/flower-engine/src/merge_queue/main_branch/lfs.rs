@@ -1,11 +1,11 @@
 //! Files of LFS in MAIN's checkout: contents where the other files of LFS are contents, otherwise pointers.
 
+use crate::worktrees::disk;
 use flower_contract::error::Problem;
 use flower_git::Repo;
-use flower_git::lfs::{Lfs, MAX_POINTER_BYTES, POINTER_BEGIN, contents};
+use flower_git::lfs::{self, Lfs, MAX_POINTER_BYTES, contents};
 use flower_git::repository::Repository;
-use std::fs::{self, File};
-use std::io::Read;
+use std::fs;
 use std::path::Path;
 
 /// Files of the checkout that are looked at; the first ones tell enough.
@@ -37,8 +37,6 @@ pub(super) async fn in_checkout(repository: &Repository) -> Result<Lfs, Problem>
 
 /// `None` if there is no regular file with content.
 fn is_pointer(file: &Path) -> Option<bool> {
-    let found = fs::symlink_metadata(file).ok().filter(|found| found.is_file() && found.len() > 0)?;
-    let mut begin = Vec::new();
-    File::open(file).ok()?.take(POINTER_BEGIN.len() as u64).read_to_end(&mut begin).ok()?;
-    Some(found.len() <= MAX_POINTER_BYTES && begin == POINTER_BEGIN)
+    fs::symlink_metadata(file).ok().filter(|found| found.is_file() && found.len() > 0)?;
+    Some(disk::read_small(file, MAX_POINTER_BYTES).is_some_and(|content| lfs::is_pointer(&content)))
 }
