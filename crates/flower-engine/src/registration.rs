@@ -23,10 +23,10 @@ use std::collections::HashMap;
 use std::path::{Path, PathBuf};
 use std::sync::{Arc, Mutex};
 
-/// The locks that exclude other daemons from the repositories of this one.
 /// The lock's file in `.git`.
 const LOCK: &str = "flower.lock";
 
+/// The locks that exclude other daemons from the repositories of this one.
 #[derive(Debug, Default)]
 pub struct RepositoryLocks {
     /// By the repository's root: the lock and its file.

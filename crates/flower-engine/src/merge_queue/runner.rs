@@ -458,7 +458,6 @@ impl MergeQueue {
     }
 }
 
-/// Marks a project's queue as being processed, until it is dropped.
 impl MergeQueue {
     /// Finishes or queues again what was under way in a project when its daemon ended.
     pub(crate) async fn recover_landings_of(self: &Arc<Self>, project: &str, cause: RecoveryCause) {
@@ -514,6 +513,7 @@ pub(crate) struct QueuePause {
     _busy: BusyMark,
 }
 
+/// Marks a project's queue as being processed, until it is dropped.
 struct BusyMark {
     queue: Arc<MergeQueue>,
     project: String,
