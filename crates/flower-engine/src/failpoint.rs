@@ -30,7 +30,7 @@ pub const PUT_BACK_REBASE_NAME: &str = "put_back.ended";
 pub const SETTLE_NAME: &str = "settle.worktree";
 
 /// While the new place of a repository is recorded.
-pub const MOVE_NAMES: &[&str] = &["move.relinked", "move.recorded"];
+pub const MOVE_NAMES: &[&str] = &["move.marked", "move.relinked", "move.recorded"];
 
 pub fn here(name: &str) {
     static AT: OnceLock<Option<String>> = OnceLock::new();

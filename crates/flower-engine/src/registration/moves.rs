@@ -188,6 +188,7 @@ impl Registration {
         // Paths are repaired before the move is recorded: a move that a kill ends is recognised and repeated, with the old path known.
         let moved = async {
             self.mark(project, repository)?;
+            failpoint::here("move.marked");
             self.worktrees.relink(name, repository, from).await?;
             failpoint::here("move.relinked");
             self.store.execute(caller, Command::MoveProject { name: name.clone(), root }).await
