@@ -149,8 +149,7 @@ pub fn holder(path: &Path) -> Option<Holder> {
 
 /// The home of the process that held the lock at `path` last.
 pub(crate) fn last_home(path: &Path) -> Option<std::path::PathBuf> {
-    let found = std::fs::symlink_metadata(path).ok()?;
-    let text = (found.is_file() && found.len() <= 16 * 1024).then(|| std::fs::read(path).ok()).flatten()?;
+    let text = crate::worktrees::disk::read_small(path, 16 * 1024)?;
     serde_json::from_slice::<Holder>(&text).ok().map(|holder| holder.home.into())
 }
 

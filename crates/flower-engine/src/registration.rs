@@ -9,11 +9,13 @@ use crate::lock::{Holder, Lock, LockError};
 use crate::merge_queue::main_branch::hook;
 use crate::projects::{ProjectChoice, bare, utf8};
 use crate::repository_mark;
+use crate::worktrees::disk;
 use crate::{Access, MergeQueue, Projects, Worktrees};
 use flower_contract::error::{Problem, ProblemKind};
 use flower_contract::view::{ProjectView, RemovedProject};
 use flower_core::policy::{self, Action, Read};
 use flower_core::{Caller, Command};
+use flower_git::lfs;
 use flower_git::repository::Repository;
 use flower_store::Store;
 use moves::Origin;
@@ -21,10 +23,10 @@ use std::collections::HashMap;
 use std::path::{Path, PathBuf};
 use std::sync::{Arc, Mutex};
 
-/// The locks that exclude other daemons from the repositories of this one.
 /// The lock's file in `.git`.
 const LOCK: &str = "flower.lock";
 
+/// The locks that exclude other daemons from the repositories of this one.
 #[derive(Debug, Default)]
 pub struct RepositoryLocks {
     /// By the repository's root: the lock and its file.
@@ -127,18 +129,25 @@ impl Registration {
             Err(problem) => tracing::warn!("projects cannot be read: {}", problem.message),
         }
         for project in projects {
-            let taken = async {
+            let taken = || {
                 let repository = self.worktrees.repository_of(&project)?;
-                // A clone that was made in its place since has neither, and is not known to be the project's.
+                // A clone that was made in its place since has neither. It is not known to be the project's until `flower up` in it,
+                // and a lock would make it known at the next start.
                 let is_known = repository.git_dir.join(LOCK).exists() || repository_mark::read(&repository).is_some();
-                self.repositories.take(&repository, self.home.dir())?;
-                if is_known {
-                    self.mark(&project, &repository)?;
+                if !is_known {
+                    tracing::warn!(
+                        "{} has no mark of this flower, so it may be another repository; `flower up` in it makes it the project's",
+                        repository.root.display()
+                    );
+                    return Ok(());
                 }
-                // An earlier daemon may have ended during a move.
-                self.worktrees.relink(&project.name, &repository, None).await
+                self.repositories.take(&repository, self.home.dir())?;
+                // An earlier daemon may have been killed while it stored a content, and no other one serves the repository.
+                let drafts = lfs::drafts(&lfs::contents(&repository));
+                disk::delete(&drafts).map_err(|error| repository_problem(&drafts, &error))?;
+                self.mark(&project, &repository)
             };
-            if let Err(problem) = taken.await {
+            if let Err(problem) = taken() {
                 tracing::warn!("project {}: {}", project.name, problem.message);
             }
         }
@@ -249,6 +258,8 @@ impl Registration {
                 .map_err(|error| repository_problem(&repository.git_dir, &error))?;
         }
         crate::worktrees::reclaim(&self.home, &self.home.in_project(self.home.objects(), name));
+        // A new project of this name has folders of its own.
+        self.home.set_folder(name, name);
         match repository {
             Some(_) => self.repositories.release(&root),
             None => self.repositories.forget(&root),

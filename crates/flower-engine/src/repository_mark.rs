@@ -1,11 +1,12 @@
 //! The file of a repository's `.git` that says which project of which flower it is. With it a repository that was moved is recognised.
 
+use crate::worktrees::disk;
 use flower_git::repository::Repository;
 use serde::{Deserialize, Serialize};
 use std::fs;
-use std::io::{self, Write};
-use std::os::unix::fs::{MetadataExt, OpenOptionsExt};
-use std::path::{Path, PathBuf};
+use std::io;
+use std::os::unix::fs::MetadataExt;
+use std::path::PathBuf;
 
 const FILE: &str = "flower-project";
 /// More than a mark has.
@@ -22,11 +23,7 @@ pub struct Mark {
 
 /// The mark of a repository; `None` if it has none that can be read.
 pub fn read(repository: &Repository) -> Option<Mark> {
-    let file = repository.git_dir.join(FILE);
-    let found = fs::symlink_metadata(&file).ok()?;
-    // An untrusted repository may have anything there.
-    let text = (found.is_file() && found.len() <= MAX_BYTES).then(|| fs::read(file).ok()).flatten()?;
-    serde_json::from_slice(&text).ok()
+    serde_json::from_slice(&disk::read_small(&repository.git_dir.join(FILE), MAX_BYTES)?).ok()
 }
 
 pub(crate) fn write(repository: &Repository, mark: &Mark) -> io::Result<()> {
@@ -35,7 +32,7 @@ pub(crate) fn write(repository: &Repository, mark: &Mark) -> io::Result<()> {
     }
     let mut text = serde_json::to_string(mark).expect("plain data");
     text.push('\n');
-    replace_file(&repository.git_dir.join(FILE), text.as_bytes())
+    disk::replace_file(&repository.git_dir.join(FILE), text.as_bytes())
 }
 
 pub(crate) fn remove(repository: &Repository) -> io::Result<()> {
@@ -49,16 +46,4 @@ pub(crate) fn remove(repository: &Repository) -> io::Result<()> {
 pub(crate) fn is_same(one: &Repository, other: &Repository) -> bool {
     let id = |repository: &Repository| fs::metadata(&repository.git_dir).map(|found| (found.dev(), found.ino())).ok();
     id(one).is_some_and(|one| Some(one) == id(other))
-}
-
-/// Replaces a file, or a symbolic link of its name, by a new file. No link is followed.
-pub(crate) fn replace_file(file: &Path, content: &[u8]) -> io::Result<()> {
-    let mut draft = file.as_os_str().to_owned();
-    draft.push(format!(".draft-{}", std::process::id()));
-    let draft = PathBuf::from(draft);
-    let _ = fs::remove_file(&draft);
-    let mut new = fs::OpenOptions::new().write(true).create_new(true).mode(0o644).open(&draft)?;
-    new.write_all(content)?;
-    new.sync_all()?;
-    fs::rename(&draft, file)
 }

@@ -5,6 +5,7 @@
 //! and reads and writes only files named by their hash.
 
 use crate::GitError;
+use crate::repository::Repository;
 use rustix::fs::{Mode, OFlags};
 use sha2::{Digest, Sha256};
 use std::ffi::OsString;
@@ -26,6 +27,11 @@ const MAX_PACKET_BYTES: usize = 65_516;
 pub const COMMAND: &str = "lfs-filter";
 
 static PROGRAM: OnceLock<PathBuf> = OnceLock::new();
+
+/// The folder with the contents that git-lfs has in MAIN's repository.
+pub fn contents(repository: &Repository) -> PathBuf {
+    repository.git_dir.join("lfs/objects")
+}
 
 /// Sets flower's own executable, which git starts as the filter. Without it, contents count as changed.
 pub fn set_filter_program(program: PathBuf) {
@@ -125,6 +131,12 @@ impl Pointer {
     }
 }
 
+/// The folder of flower's own below a folder such as `.git/lfs/objects`, for contents that are not complete. What a kill leaves there
+/// can be deleted while nothing is stored.
+pub fn drafts(store: &Path) -> PathBuf {
+    store.join("flower-drafts")
+}
+
 /// Copies at most `most` bytes of `content` into a folder such as `.git/lfs/objects`, under the name of its hash. Nothing is stored
 /// if the hash or the size is not that of `expected`.
 pub fn store(dir: &Path, mut content: impl Read, expected: Option<&Pointer>, most: u64) -> io::Result<Pointer> {
@@ -156,9 +168,9 @@ struct Draft {
 impl Draft {
     fn create(dir: &Path) -> io::Result<Draft> {
         static NEXT: AtomicU64 = AtomicU64::new(0);
-        fs::create_dir_all(dir)?;
-        let name = format!("flower-{}-{}.draft", std::process::id(), NEXT.fetch_add(1, Ordering::Relaxed));
-        let path = dir.join(name);
+        let drafts = drafts(dir);
+        fs::create_dir_all(&drafts)?;
+        let path = drafts.join(format!("{}-{}", std::process::id(), NEXT.fetch_add(1, Ordering::Relaxed)));
         let _ = fs::remove_file(&path);
         let file = File::create_new(&path)?;
         Ok(Draft { dir: dir.to_owned(), path, file, hash: Sha256::new(), size: 0 })
@@ -244,7 +256,7 @@ impl<R: Read, W: Write> Filter<R, W> {
                 None => hash.update(&part),
             }
         }
-        if size == 0 || (size <= MAX_POINTER_BYTES && begin.starts_with(POINTER_BEGIN)) {
+        if size == 0 || is_pointer(&begin) {
             return self.reply(&mut &*begin);
         }
         let pointer = match draft {
@@ -344,8 +356,12 @@ impl<R: Read, W: Write> Filter<R, W> {
     }
 }
 
-/// Also of pointers with extensions.
-pub const POINTER_BEGIN: &[u8] = b"version https://git-lfs.github.com/spec/";
+/// Whether git-lfs takes a content for a pointer, also for one with extensions.
+pub fn is_pointer(content: &[u8]) -> bool {
+    content.len() as u64 <= MAX_POINTER_BYTES && content.starts_with(POINTER_BEGIN)
+}
+
+const POINTER_BEGIN: &[u8] = b"version https://git-lfs.github.com/spec/";
 
 #[cfg(test)]
 mod tests {
@@ -383,11 +399,13 @@ mod tests {
         assert!(store(dir.path(), &b"abc"[..], Some(&other), 10).is_err());
         assert!(store(dir.path(), &b"abd"[..], Some(&abc()), 10).is_err());
         assert!(store(dir.path(), &b"abc"[..], Some(&abc()), 2).is_err());
-        assert_eq!(fs::read_dir(dir.path()).unwrap().count(), 0, "nothing is left");
+        assert!(Draft::create(dir.path()).unwrap().path.starts_with(drafts(dir.path())));
+        let entries = || fs::read_dir(dir.path()).unwrap().chain(fs::read_dir(drafts(dir.path())).unwrap()).count();
+        assert_eq!(entries(), 1, "nothing is left but the folder of drafts");
         assert_eq!(store(dir.path(), &b"abc"[..], Some(&abc()), 3).unwrap(), abc());
         assert!(abc().is_in(dir.path()) && !other.is_in(dir.path()));
         assert_eq!(store(dir.path(), &b"abc"[..], None, 3).unwrap(), abc());
-        assert_eq!(fs::read_dir(dir.path()).unwrap().count(), 1, "no draft is left");
+        assert_eq!(entries(), 2, "no draft is left");
     }
 
     fn packets(lists: &[&[&[u8]]]) -> Vec<u8> {

@@ -3,6 +3,7 @@
 
 use super::check_runner::CheckJob;
 use super::prepared::Prepared;
+use super::series::Series;
 use crate::MergeQueue;
 use crate::network::NetworkPolicy;
 use crate::settings::{CheckSettings, Objects, Settings};
@@ -67,7 +68,7 @@ impl MergeQueue {
         index: usize,
         prepared: Option<&Arc<Prepared>>,
     ) -> Result<Candidate, Problem> {
-        let &CheckJob { repository, settings, project, commit, .. } = job;
+        let &CheckJob { series: &Series { repository, settings, project, facts, .. }, commit, .. } = job;
         let base = self.home.in_project(self.home.candidates(), project);
         let io = |error: std::io::Error| self.home.problem(&base, &error);
         disk::make_private(&base).map_err(io)?;
@@ -97,7 +98,7 @@ impl MergeQueue {
         let index = paths.folder.join("index");
         let checkout = Repo::main(repository).with_work_tree(&paths.tree).with_index(&index);
         checkout.with_deadline(CHECKOUT_TIMEOUT).check_out(commit).await?;
-        let facts = Facts { base: commit.clone(), ..job.facts.clone() };
+        let facts = Facts { base: commit.clone(), ..facts.clone() };
         private::write(paths, &facts, commit, &Identity::default()).map_err(io)?;
         if settings.worktree.objects == Objects::Reachable {
             let lent = self.worktrees.lend(project, repository).await?;

@@ -4,18 +4,17 @@
 use super::candidate::Phase;
 use super::check_log::{self, LoggedCommand, log_name};
 use super::prepared::Prepared;
+use super::series::Series;
 use crate::MergeQueue;
 use crate::failpoint;
 use crate::notify::ChangeHints;
 use crate::settings::{CheckSettings, Settings};
-use crate::worktrees::facts::Facts;
 use crate::worktrees::{disk, setup};
 use flower_contract::error::Problem;
 use flower_contract::view::{CheckView, RunningCheck};
 use flower_core::LandingId;
 use flower_core::chain::sha256;
 use flower_core::landing::Check;
-use flower_git::repository::Repository;
 use flower_git::{Change, CommitId, TreeId};
 use flower_jail::Spec;
 use futures_util::StreamExt;
@@ -55,42 +54,30 @@ impl Origin {
     }
 }
 
-/// Checks to run on one commit, and all that decides how they run.
-pub(crate) struct CheckJob<'a> {
-    pub(crate) project: &'a str,
-    pub(crate) repository: &'a Repository,
-    pub(crate) facts: &'a Facts,
-    /// The settings that the checks come from. Their commands are approved.
-    pub(crate) settings: &'a Settings,
-    pub(crate) checks: &'a [(String, CheckSettings)],
-    pub(crate) commit: &'a CommitId,
-    pub(crate) tree: &'a TreeId,
-    /// What the commit changes in MAIN, which decides which checks with `paths` run. `None`: all run.
-    pub(crate) changes: Option<&'a [Change]>,
-    pub(crate) origin: &'a Origin,
-    /// Tells runs of the same origin apart: numbers candidates of checks that no landing has.
-    pub(crate) id: u64,
-    /// Where the logs are written, with the number of the run in their names.
-    pub(crate) folder: &'a Path,
-    pub(crate) run: u64,
+/// One run of the checks of a series, on one commit.
+pub(super) struct CheckJob<'a> {
+    pub(super) series: &'a Series<'a>,
+    pub(super) commit: &'a CommitId,
+    pub(super) tree: &'a TreeId,
+    /// Numbers the runs of a series, and is part of the names of their logs.
+    pub(super) run: u64,
     /// Whether no check of this commit has failed in an earlier run. Results of flaky checks are not kept.
-    pub(crate) is_first_try: bool,
-    pub(crate) progress: &'a Progress,
+    pub(super) is_first_try: bool,
 }
 
 impl CheckJob<'_> {
     /// The name of its candidates.
     pub(super) fn name(&self) -> String {
-        match self.origin {
+        match self.series.origin {
             Origin::Landing(number) => format!("landing-{number}"),
-            Origin::Worktree(_) => format!("check-{}", self.id),
-            Origin::Proposal => format!("try-{}", self.id),
+            Origin::Worktree(_) => format!("check-{}", self.series.id),
+            Origin::Proposal => format!("try-{}", self.series.id),
         }
     }
 
     /// The value of `FLOWER_LANDING`: 0 if nothing lands.
     pub(super) fn landing_number(&self) -> u64 {
-        match self.origin {
+        match self.series.origin {
             Origin::Landing(number) => number.0,
             Origin::Worktree(_) | Origin::Proposal => 0,
         }
@@ -99,7 +86,7 @@ impl CheckJob<'_> {
     /// Whether the merge changes none of the paths that a check names. A merge that changes `flower.toml` runs all checks: it may
     /// have changed this one.
     fn is_skipped(&self, check: &CheckSettings) -> bool {
-        let Some(changes) = self.changes.filter(|_| !check.paths.is_empty()) else { return false };
+        let Some(changes) = self.series.changes.filter(|_| !check.paths.is_empty()) else { return false };
         let concerns = |change: &Change| {
             let path = change.path.to_string_lossy();
             path == "flower.toml" || check.paths.iter().any(|pattern| pattern.matches(&path))
@@ -117,7 +104,7 @@ impl CheckJob<'_> {
             None => "skipped: none of its paths changed\n".to_owned(),
         };
         // Without the log only the explanation is missing.
-        let _ = std::fs::write(self.folder.join(&log), text);
+        let _ = std::fs::write(self.series.folder.join(&log), text);
         let skipped = reused.is_none();
         Check { name: name.to_owned(), ok: true, code: 0, milliseconds: 0, log, skipped, reused }
     }
@@ -172,7 +159,7 @@ impl Inputs {
     /// The key of a green result. `None` if it is neither kept nor reused.
     fn key(&self, job: &CheckJob<'_>, check: &CheckSettings) -> Option<String> {
         let inputs = self.digest.as_ref().filter(|_| check.reuse)?;
-        let network = job.settings.check_network(check);
+        let network = job.series.settings.check_network(check);
         let key = json!([KEY_VERSION, job.tree.as_str(), check.run, check.timeout.as_secs(), network, inputs]);
         Some(sha256(key.to_string().as_bytes()))
     }
@@ -181,12 +168,12 @@ impl Inputs {
 impl MergeQueue {
     /// Runs the checks of a job, up to `[land] parallel` at a time, until one fails. The results are in the order of the checks;
     /// those that had not ended when one failed are missing.
-    pub(crate) async fn run_checks(&self, job: &CheckJob<'_>) -> Result<Vec<Check>, Problem> {
-        disk::make_private(job.folder).map_err(|error| self.home.problem(job.folder, &error))?;
+    pub(super) async fn run_checks(&self, job: &CheckJob<'_>) -> Result<Vec<Check>, Problem> {
+        disk::make_private(job.series.folder).map_err(|error| self.home.problem(job.series.folder, &error))?;
         let inputs = self.inputs(job).await;
         let mut ended: Vec<(usize, Check)> = Vec::new();
         let mut to_run = Vec::new();
-        for (index, (name, check)) in job.checks.iter().enumerate() {
+        for (index, (name, check)) in job.series.checks.iter().enumerate() {
             let green = inputs.key(job, check).and_then(|key| self.green_checks.find(&key));
             let result = match green {
                 _ if job.is_skipped(check) => job.not_run(name, None),
@@ -196,15 +183,15 @@ impl MergeQueue {
                     continue;
                 }
             };
-            job.progress.ended(&result);
+            job.series.progress.ended(&result);
             ended.push((index, result));
         }
         self.hints.publish(ChangeHints::LANDINGS);
-        let prepared = match to_run.is_empty() || job.settings.checks.prepare.is_empty() {
+        let prepared = match to_run.is_empty() || job.series.settings.checks.prepare.is_empty() {
             true => None,
             false => {
                 let (result, prepared) = self.prepare_checks(job).await?;
-                job.progress.ended(&result);
+                job.series.progress.ended(&result);
                 let failed = !result.ok;
                 let mut all: Vec<Check> = vec![result];
                 if failed {
@@ -218,18 +205,18 @@ impl MergeQueue {
         let mut waiting = to_run.into_iter();
         let mut running = FuturesUnordered::new();
         loop {
-            while running.len() < job.settings.land.parallel.max(1)
+            while running.len() < job.series.settings.land.parallel.max(1)
                 && let Some(index) = waiting.next()
             {
                 running.push(self.run_check(job, index, prepared.as_ref()));
             }
             let Some(ran) = running.next().await else { break };
             let (index, result) = ran?;
-            job.progress.ended(&result);
+            job.series.progress.ended(&result);
             self.hints.publish(ChangeHints::LANDINGS);
-            if let Some(key) = inputs.key(job, &job.checks[index].1) {
+            if let Some(key) = inputs.key(job, &job.series.checks[index].1) {
                 match result.ok {
-                    true if job.is_first_try => self.green_checks.add(key, job.origin.clone()),
+                    true if job.is_first_try => self.green_checks.add(key, job.series.origin.clone()),
                     true => {}
                     false => self.green_checks.remove(&key),
                 }
@@ -251,7 +238,7 @@ impl MergeQueue {
         index: usize,
         prepared: Option<&Arc<Prepared>>,
     ) -> Result<(usize, Check), Problem> {
-        let (name, check) = &job.checks[index];
+        let (name, check) = &job.series.checks[index];
         let phase = Phase::Check(check);
         let candidate = self.make_candidate(job, phase, index + 1, prepared).await?;
         failpoint::here("landing.candidate");
@@ -269,32 +256,32 @@ impl MergeQueue {
         phase: Phase<'_>,
     ) -> Result<Check, Problem> {
         let log = log_name(job.run, name);
-        let path = job.folder.join(&log);
+        let path = job.series.folder.join(&log);
         let began = Instant::now();
-        job.progress.started(name);
+        job.series.progress.started(name);
         self.hints.publish(ChangeHints::LANDINGS);
         let code = check_log::run_logged(&candidate.launcher, commands, &candidate.paths.tree, &path).await;
-        let code = code.map_err(|error| self.home.problem(job.folder, &error))?;
+        let code = code.map_err(|error| self.home.problem(job.series.folder, &error))?;
         let milliseconds = u64::try_from(began.elapsed().as_millis()).unwrap_or(u64::MAX);
         let ok = code == 0;
         check_log::add_hosts(&path, &candidate.paths.network_record());
         if !ok {
-            check_log::add_network_hint(&path, phase.network(job.settings), matches!(phase, Phase::Prepare));
+            check_log::add_network_hint(&path, phase.network(job.series.settings), matches!(phase, Phase::Prepare));
         }
         Ok(Check { name: name.to_owned(), ok, code: code.into(), milliseconds, log, skipped: false, reused: None })
     }
 
     /// What a check can see besides the tree: the jail, carried folders and what prepares it.
     async fn inputs(&self, job: &CheckJob<'_>) -> Inputs {
-        let worktree = &job.settings.worktree;
+        let worktree = &job.series.settings.worktree;
         // Paths outside of the repository can change at any time.
         if !worktree.read.is_empty() {
             return Inputs { digest: None };
         }
-        let Some(carried) = setup::carried_digest(&job.repository.root, worktree).await else {
+        let Some(carried) = setup::carried_digest(&job.series.repository.root, worktree).await else {
             return Inputs { digest: None };
         };
-        Inputs { digest: Some(sha256(jail_inputs(job.settings, &carried).to_string().as_bytes())) }
+        Inputs { digest: Some(sha256(jail_inputs(job.series.settings, &carried).to_string().as_bytes())) }
     }
 
     pub(super) fn check_view(&self, folder: &Path, check: &Check) -> CheckView {

@@ -57,6 +57,8 @@ use tokio::sync::{Mutex as AsyncMutex, Notify, watch};
 
 /// How long `land` looks for files that are not committed; it does not depend on them.
 const UNCOMMITTED_WAIT: Duration = Duration::from_secs(2);
+/// How long a request that queues a landing waits for an examination of MAIN.
+const EXAMINE_TIMEOUT: Duration = Duration::from_secs(3);
 /// Uncommitted files in one answer.
 const MAX_UNCOMMITTED: usize = 100;
 /// Bytes of a check's log in one answer.
@@ -189,7 +191,7 @@ const MAX_BACKOFF: Duration = Duration::from_secs(300);
 impl MergeQueue {
     /// Queues the commits of a worktree.
     pub async fn land(
-        &self,
+        self: &Arc<Self>,
         caller: &Caller,
         choice: &ProjectChoice,
         name: &str,
@@ -288,7 +290,7 @@ impl MergeQueue {
     }
 
     /// Queues a commit that reverts a landing. Once it has landed, the briefs are parked, or a `fix` is dispatched.
-    pub async fn revert(&self, caller: &Caller, revert: Revert) -> Result<LandingView, Problem> {
+    pub async fn revert(self: &Arc<Self>, caller: &Caller, revert: Revert) -> Result<LandingView, Problem> {
         policy::require_action(caller, Action::Revert)?;
         let number = revert.of;
         let landing = self.get(number).await?;
@@ -315,7 +317,11 @@ impl MergeQueue {
     }
 
     /// Records the landing in the queue, then pins its commit under a ref of its own.
-    pub(crate) async fn enqueue(&self, caller: &Caller, request: landing::Request) -> Result<LandingView, Problem> {
+    pub(crate) async fn enqueue(
+        self: &Arc<Self>,
+        caller: &Caller,
+        request: landing::Request,
+    ) -> Result<LandingView, Problem> {
         self.record_main(&request.project).await?;
         let repository = self.worktrees.repository(&request.project).await?;
         let project = request.project.clone();
@@ -333,17 +339,22 @@ impl MergeQueue {
             }
         }
         self.wake();
-        // The answer says at once why the landing waits. Every other alarm takes longer to find.
-        let main = self.worktrees.main_of(&project).await?;
-        if main.alarm.is_none() && facts::head_branch(&repository).as_ref() != Some(&main.branch) {
-            let lock = self.lock_main(&project).await?;
-            self.check_main(&lock).await?;
+        // The answer says at once why the landing waits. Every other alarm takes longer to find. It is queued in any case.
+        if let Ok(main) = self.worktrees.main_of(&project).await
+            && main.alarm.is_none()
+            && facts::head_branch(&repository).as_ref() != Some(&main.branch)
+        {
+            self.examine_within(&project, EXAMINE_TIMEOUT).await;
         }
         self.show(number).await
     }
 
     /// Like [`MergeQueue::enqueue`]; if a landing of the same commit is open, returns that one.
-    async fn enqueue_or_join(&self, caller: &Caller, request: landing::Request) -> Result<LandingView, Problem> {
+    async fn enqueue_or_join(
+        self: &Arc<Self>,
+        caller: &Caller,
+        request: landing::Request,
+    ) -> Result<LandingView, Problem> {
         let (project, commit) = (request.project.clone(), request.commit.clone());
         let problem = match self.enqueue(caller, request).await {
             Err(problem) if problem.kind == ProblemKind::Conflict => problem,

@@ -157,20 +157,21 @@ fn copy_missing(from: &Path, to: &Path) -> io::Result<()> {
 impl MergeQueue {
     /// Runs `[checks] prepare` for a job, unless its result is there. The second value is absent only if a command failed.
     pub(super) async fn prepare_checks(&self, job: &CheckJob<'_>) -> Result<(Check, Option<Arc<Prepared>>), Problem> {
-        let listing = Repo::main(job.repository).list_everything(job.tree).await?;
+        let listing = Repo::main(job.series.repository).list_everything(job.tree).await?;
         let key = preparation_key(job, &listing).await;
         if let Some((prepared, why)) = key.as_ref().and_then(|key| self.find_prepared(job, key)) {
             return Ok((job.prepared_before(why), Some(prepared)));
         }
         let candidate = self.make_candidate(job, Phase::Prepare, 0, None).await?;
-        let commands = job.settings.checks.prepare.iter();
+        let commands = job.series.settings.checks.prepare.iter();
         let commands: Vec<LoggedCommand<'_>> =
             commands.map(|text| LoggedCommand { text, timeout: COMMAND_TIMEOUT }).collect();
         let result = self.run_in(job, &candidate, PREPARE, &commands, Phase::Prepare).await?;
         if !result.ok {
             return Ok((result, None));
         }
-        let dir = self.home.in_project(self.home.candidates(), job.project).join(format!("prepared-{}", random_hex()));
+        let dir =
+            self.home.in_project(self.home.candidates(), job.series.project).join(format!("prepared-{}", random_hex()));
         let io = |error: io::Error| self.home.problem(&dir, &error);
         let (place, to) = (candidate.paths.clone(), dir.clone());
         let collecting = tokio::task::spawn_blocking(move || collect(&place, &listing, &to));
@@ -185,7 +186,7 @@ impl MergeQueue {
 
     fn add_pending(&self, job: &CheckJob<'_>, prepared: &Arc<Prepared>) {
         let mut pending = self.pending_preparations.0.lock().expect("no panic while held");
-        let (project, tree) = (job.project.to_owned(), job.tree.to_string());
+        let (project, tree) = (job.series.project.to_owned(), job.tree.to_string());
         pending.push(Pending { project, tree, prepared: prepared.clone() });
         let over = pending.len().saturating_sub(MAX_PENDING);
         pending.drain(..over);
@@ -194,13 +195,13 @@ impl MergeQueue {
     /// The result for this key, and what it comes from.
     fn find_prepared(&self, job: &CheckJob<'_>, key: &str) -> Option<(Arc<Prepared>, &'static str)> {
         let same = |known: &&Pending| {
-            known.project == job.project && known.tree == job.tree.as_str() && known.prepared.key == key
+            known.project == job.series.project && known.tree == job.tree.as_str() && known.prepared.key == key
         };
         let pending = self.pending_preparations.0.lock().expect("no panic while held");
         if let Some(known) = pending.iter().find(same) {
             return Some((known.prepared.clone(), "for the same tree"));
         }
-        let dir = self.home.in_project(self.home.prepared(), job.project).join(key);
+        let dir = self.home.in_project(self.home.prepared(), job.series.project).join(key);
         // Its time says when it was used last.
         fs::File::open(&dir).and_then(|dir| dir.set_modified(SystemTime::now())).ok()?;
         let prepared = Arc::new(Prepared { key: key.to_owned(), dir, reclaim: None });
@@ -237,7 +238,7 @@ impl MergeQueue {
 impl CheckJob<'_> {
     fn prepared_before(&self, why: &str) -> Check {
         let log = super::check_log::log_name(self.run, PREPARE);
-        let _ = fs::write(self.folder.join(&log), format!("prepared before, {why}; reused\n"));
+        let _ = fs::write(self.series.folder.join(&log), format!("prepared before, {why}; reused\n"));
         let (name, reused) = (PREPARE.to_owned(), Some(why.to_owned()));
         Check { name, ok: true, code: 0, milliseconds: 0, log, skipped: false, reused }
     }
@@ -245,11 +246,11 @@ impl CheckJob<'_> {
 
 /// The digest of what decides the result of a preparation. `None` if flower cannot know it, so that it is not reused.
 async fn preparation_key(job: &CheckJob<'_>, listing: &TreeListing) -> Option<String> {
-    if !job.settings.worktree.read.is_empty() {
+    if !job.series.settings.worktree.read.is_empty() {
         return None;
     }
-    let carried = setup::carried_digest(&job.repository.root, &job.settings.worktree).await?;
-    let commands = &job.settings.checks.prepare;
+    let carried = setup::carried_digest(&job.series.repository.root, &job.series.settings.worktree).await?;
+    let commands = &job.series.settings.checks.prepare;
     let names_file = |path: &str| {
         let plain = |word: &str| word.trim_start_matches("./") == path;
         commands.iter().any(|command| command.split(|c: char| c.is_whitespace() || "\"'=;&|()".contains(c)).any(plain))
@@ -269,7 +270,7 @@ async fn preparation_key(job: &CheckJob<'_>, listing: &TreeListing) -> Option<St
         .collect();
     // Nothing says what it depends on, so it depends on everything.
     let tree = files.is_empty().then(|| job.tree.to_string());
-    Some(sha256(json!([jail_inputs(job.settings, &carried), files, tree]).to_string().as_bytes()))
+    Some(sha256(json!([jail_inputs(job.series.settings, &carried), files, tree]).to_string().as_bytes()))
 }
 
 fn extension(path: &Path) -> &str {

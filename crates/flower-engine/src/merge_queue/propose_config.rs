@@ -13,6 +13,7 @@ use flower_git::repository::Repository;
 use flower_git::{CommitId, NewCommit, Questions, Repo};
 use std::fs;
 use std::io::Read;
+use std::sync::Arc;
 
 const FILE: &str = "flower.toml";
 /// Bytes of a manifest that is read, and of a `flower.toml` in the checkout. Larger ones are not written by people.
@@ -63,7 +64,7 @@ impl MergeQueue {
     /// Queues a `flower.toml` as a landing of its own, which needs the operator's approval. The same file in MAIN's checkout does not
     /// prevent the landing, and stays where it is until then.
     pub async fn land_settings(
-        &self,
+        self: &Arc<Self>,
         caller: &Caller,
         choice: &ProjectChoice,
         text: &str,

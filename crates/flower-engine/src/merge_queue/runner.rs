@@ -458,7 +458,6 @@ impl MergeQueue {
     }
 }
 
-/// Marks a project's queue as being processed, until it is dropped.
 impl MergeQueue {
     /// Finishes or queues again what was under way in a project when its daemon ended.
     pub(crate) async fn recover_landings_of(self: &Arc<Self>, project: &str, cause: RecoveryCause) {
@@ -480,7 +479,7 @@ impl MergeQueue {
     }
 
     /// Keeps the queue of a project from starting, and MAIN from being examined or moved, until the pause is dropped. Fails if a
-    /// landing is under way and does not end soon.
+    /// landing, or an examination or a change of MAIN, is under way and does not end soon.
     pub(crate) async fn pause(self: &Arc<Self>, project: &str) -> Result<QueuePause, Problem> {
         /// An attempt that only finds out that nothing can land takes less.
         const TIMEOUT: Duration = Duration::from_secs(5);
@@ -497,8 +496,14 @@ impl MergeQueue {
             tokio::time::sleep(POLL_INTERVAL).await;
         }
         let busy = BusyMark { queue: self.clone(), project: project.to_owned() };
-        let main = self.main_locks.of(project).lock_owned().await;
-        Ok(QueuePause { _main: main, _busy: busy })
+        match tokio::time::timeout_at(deadline, self.main_locks.of(project).lock_owned()).await {
+            Ok(main) => Ok(QueuePause { _main: main, _busy: busy }),
+            Err(_) => Err(Problem::new(
+                ProblemKind::Conflict,
+                format!("MAIN of `{project}` is being examined or changed"),
+                "try again when that has ended",
+            )),
+        }
     }
 }
 
@@ -508,6 +513,7 @@ pub(crate) struct QueuePause {
     _busy: BusyMark,
 }
 
+/// Marks a project's queue as being processed, until it is dropped.
 struct BusyMark {
     queue: Arc<MergeQueue>,
     project: String,

@@ -17,13 +17,16 @@ pub(super) struct Series<'a> {
     pub(super) project: &'a str,
     pub(super) repository: &'a Repository,
     pub(super) facts: &'a Facts,
+    /// The settings that the checks come from. Their commands are approved.
     pub(super) settings: &'a Settings,
     pub(super) checks: &'a [(String, CheckSettings)],
     pub(super) commits: &'a [CommitId],
-    /// `None`: all checks run, also those that name `paths`.
+    /// What the commits change in MAIN, which decides which checks with `paths` run. `None`: all run.
     pub(super) changes: Option<&'a [Change]>,
     pub(super) origin: &'a Origin,
+    /// Tells series of the same origin apart: numbers candidates of checks that no landing has.
     pub(super) id: u64,
+    /// Where the logs are written, with the number of the run in their names.
     pub(super) folder: &'a Path,
     pub(super) progress: &'a Progress,
 }
@@ -51,22 +54,7 @@ impl MergeQueue {
                 run += 1;
                 tries += 1;
                 series.progress.begin(tries.into(), at + 1, series.commits.len());
-                let job = CheckJob {
-                    project: series.project,
-                    repository: series.repository,
-                    facts: series.facts,
-                    settings: series.settings,
-                    checks: series.checks,
-                    commit,
-                    tree: &tree,
-                    changes: series.changes,
-                    origin: series.origin,
-                    id: series.id,
-                    folder: series.folder,
-                    run,
-                    is_first_try: tries == 1,
-                    progress: series.progress,
-                };
+                let job = CheckJob { series, commit, tree: &tree, run, is_first_try: tries == 1 };
                 end.checks = self.run_checks(&job).await?;
                 let failed = end.checks.iter().find(|check| !check.ok).cloned();
                 self.record(series.origin, Step::ChecksRan { attempt: run, checks: end.checks.clone() }).await?;

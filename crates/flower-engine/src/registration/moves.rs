@@ -10,7 +10,7 @@ use crate::repository_mark::{self, Mark};
 use flower_contract::error::{Problem, ProblemKind};
 use flower_contract::view::{NoticeKind, ProjectView, RepositoryNotice};
 use flower_core::policy::{self, Action};
-use flower_core::{Caller, Command};
+use flower_core::{Caller, Command, Refusal, text};
 use flower_git::repository::Repository;
 use flower_git::{CommitId, Repo};
 use std::path::Path;
@@ -45,8 +45,7 @@ impl Registration {
                     ProblemKind::Conflict,
                     format!("the repository of `{name}` is still at {}", project.root),
                     format!(
-                        "move it first: `mv {} {}`; a copy becomes a project of its own: `flower up` in it",
-                        project.root,
+                        "a copy becomes a project of its own: `flower up` in it; to move the repository there, move {} away first",
                         repository.root.display()
                     ),
                 ));
@@ -62,8 +61,16 @@ impl Registration {
     /// Gives a project another name. Its folders in FLOWER_HOME, and so its worktrees, stay where they are.
     pub async fn rename(&self, caller: &Caller, name: &str, to: &str) -> Result<ProjectView, Problem> {
         policy::require_action(caller, Action::RenameProject)?;
+        // The rules record this form, and the folder must be found under it.
+        let to = text::name("project", to)?;
+        let to = to.as_str();
         let _one_at_a_time = self.repositories.registering.lock().await;
+        let projects = self.projects.list().await?;
         self.projects.get(name).await?;
+        // The rules refuse this too, but only after the other project's folder was changed.
+        if let Some(other) = projects.into_iter().find(|project| project.name == to && to != name) {
+            return Err(Refusal::ProjectTaken { name: other.name, root: other.root }.into());
+        }
         let pause = self.merge_queue.pause(name).await?;
         let folders = self.projects.folders().await?;
         let folder = folders.into_iter().find(|(project, _)| project == name).map(|(_, folder)| folder);
@@ -71,10 +78,8 @@ impl Registration {
         self.home.set_folder(to, folder.as_deref().unwrap_or(name));
         let command = Command::RenameProject { name: name.to_owned(), to: to.to_owned() };
         if let Err(error) = self.store.execute(caller, command).await {
-            // The name may be that of another project, which has its own folder.
-            self.home.set_folder(to, to);
-            for (project, folder) in self.projects.folders().await? {
-                self.home.set_folder(&project, &folder);
+            if name != to {
+                self.home.set_folder(to, to);
             }
             return Err(error);
         }
@@ -183,7 +188,8 @@ impl Registration {
         // Paths are repaired before the move is recorded: a move that a kill ends is recognised and repeated, with the old path known.
         let moved = async {
             self.mark(project, repository)?;
-            self.worktrees.relink(name, repository, Some(from)).await?;
+            failpoint::here("move.marked");
+            self.worktrees.relink(name, repository, from).await?;
             failpoint::here("move.relinked");
             self.store.execute(caller, Command::MoveProject { name: name.clone(), root }).await
         };

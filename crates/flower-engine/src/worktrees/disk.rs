@@ -1,13 +1,42 @@
-//! Copies, moves and deletes directory trees.
+//! Copies, moves and deletes directory trees, and reads and replaces small files.
 
+use rustix::fs::OFlags;
 use std::fs;
-use std::io;
-use std::os::unix::fs::{DirBuilderExt, PermissionsExt};
+use std::io::{self, Read, Write};
+use std::os::unix::fs::{DirBuilderExt, OpenOptionsExt, PermissionsExt};
 use std::path::{Component, Path, PathBuf};
 
 /// Makes a directory, and its parents, that only the owner can access.
 pub(crate) fn make_private(dir: &Path) -> io::Result<()> {
     fs::DirBuilder::new().recursive(true).mode(0o700).create(dir)
+}
+
+/// The content of a regular file of at most `most` bytes. No link is followed: an untrusted repository may have one.
+pub(crate) fn read_small(file: &Path, most: u64) -> Option<Vec<u8>> {
+    let flags = OFlags::NOFOLLOW | OFlags::NONBLOCK;
+    let options = fs::OpenOptions::new().read(true).custom_flags(flags.bits().cast_signed()).open(file);
+    let file = options.ok()?;
+    file.metadata().ok().filter(|found| found.is_file() && found.len() <= most)?;
+    let mut content = Vec::new();
+    file.take(most).read_to_end(&mut content).ok()?;
+    Some(content)
+}
+
+/// Like [`read_small`], if the content is text.
+pub(crate) fn read_small_text(file: &Path, most: u64) -> Option<String> {
+    String::from_utf8(read_small(file, most)?).ok()
+}
+
+/// Replaces a file, or a symbolic link of its name, by a new file. No link is followed.
+pub(crate) fn replace_file(file: &Path, content: &[u8]) -> io::Result<()> {
+    let mut draft = file.as_os_str().to_owned();
+    draft.push(format!(".draft-{}", std::process::id()));
+    let draft = PathBuf::from(draft);
+    let _ = fs::remove_file(&draft);
+    let mut new = fs::OpenOptions::new().write(true).create_new(true).mode(0o644).open(&draft)?;
+    new.write_all(content)?;
+    new.sync_all()?;
+    fs::rename(&draft, file)
 }
 
 /// Deletes a tree, also if its directories are read-only. Succeeds if it does not exist.

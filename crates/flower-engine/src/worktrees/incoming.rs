@@ -46,7 +46,7 @@ pub(super) async fn import(
     inspect::require_importable(&incoming.repo(), new, branch).await?;
     let contents = NewContents::find(place, &incoming.repo(), new).await?;
     add_to_imported(place, incoming.size()?.saturating_add(contents.size()?), max_imported())?;
-    // Before the commits that name them, so that MAIN's repository never has a pointer alone.
+    // Before the commits, so that a kill in between leaves no pointer whose content was there.
     contents.accept().await?;
     incoming.accept().await
 }

@@ -4,11 +4,10 @@
 use super::import_error::ImportError;
 use super::limits::MAX_FILE_BYTES;
 use super::paths::WorktreePaths;
-use crate::merge_queue::main_branch::lfs::contents;
 use crate::worktrees::disk;
 use flower_contract::error::Problem;
-use flower_git::lfs::{self, MAX_POINTER_BYTES, POINTER_BEGIN, Pointer};
-use flower_git::{Change, ChangeKind, CommitId, Repo, TreeId};
+use flower_git::lfs::{self, MAX_POINTER_BYTES, Pointer};
+use flower_git::{Change, ChangeKind, CommitId, ObjectId, Repo, TreeEntry, TreeId};
 use rustix::fs::{Mode, OFlags, ResolveFlags, openat2};
 use std::collections::{BTreeSet, HashSet};
 use std::ffi::{OsStr, OsString};
@@ -33,7 +32,7 @@ pub(super) struct NewContents {
 impl NewContents {
     /// `repo` sees the new commits.
     pub(super) async fn find(place: &WorktreePaths, repo: &Repo, new: &CommitId) -> Result<NewContents, ImportError> {
-        let (private, store) = (place.private(), contents(&place.repository));
+        let (private, store) = (place.private(), lfs::contents(&place.repository));
         let mut pointers = BTreeSet::new();
         if disk::existing_beneath(&private, Path::new("lfs/objects")).is_some() {
             let small = repo.small_unreached(new, MAX_POINTER_BYTES).await?;
@@ -95,19 +94,24 @@ pub(crate) async fn raw_files(repo: &Repo, tree: &TreeId, changes: &[Change]) ->
     let files = changes.iter().filter(|c| c.kind != ChangeKind::Deleted && c.mode.starts_with("100"));
     let files: Vec<&OsStr> = files.map(|change| change.path.as_os_str()).collect();
     let in_lfs: HashSet<OsString> = repo.filtered_paths(tree, &files, "lfs").await?.into_iter().collect();
-    let mut raw = Vec::new();
     if in_lfs.is_empty() {
-        return Ok(raw);
+        return Ok(Vec::new());
     }
     let listed = repo.list_files_with_sizes(tree).await?;
-    for entry in listed.entries().filter(|entry| in_lfs.contains(entry.path)) {
-        let is_small = entry.size.is_some_and(|size| size <= MAX_POINTER_BYTES);
-        // git-lfs leaves empty files as they are.
-        let is_empty = entry.size == Some(0);
-        if !is_empty && (!is_small || !repo.read_blob(&entry.object()?).await?.starts_with(POINTER_BEGIN)) {
+    // git-lfs leaves empty files as they are.
+    let files = listed.entries().filter(|entry| in_lfs.contains(entry.path) && entry.size != Some(0));
+    let (small, large): (Vec<_>, Vec<_>) =
+        files.partition(|entry| entry.size.is_some_and(|size| size <= MAX_POINTER_BYTES));
+    let ids: Vec<ObjectId> = small.iter().map(TreeEntry::object).collect::<Result<_, _>>()?;
+    // One git for all of them: there may be thousands.
+    let contents = repo.read_objects(&ids).await?;
+    let mut raw: Vec<OsString> = large.iter().map(|entry| entry.path.to_owned()).collect();
+    for (entry, object) in small.iter().zip(contents.iter()) {
+        if !lfs::is_pointer(object?.content) {
             raw.push(entry.path.to_owned());
         }
     }
+    raw.sort();
     Ok(raw)
 }
 
@@ -155,7 +159,8 @@ mod tests {
         fs::remove_file(&file).unwrap();
         rustix::fs::mkfifoat(rustix::fs::CWD, &file, Mode::RUSR).unwrap();
         assert!(accept().await.is_err(), "a pipe");
-        assert_eq!(fs::read_dir(&store).unwrap().count(), 0);
+        assert_eq!(fs::read_dir(lfs::drafts(&store)).unwrap().count(), 0);
+        assert_eq!(fs::read_dir(&store).unwrap().count(), 1, "the folder of drafts");
         fs::remove_file(&file).unwrap();
         fs::write(&file, "abc").unwrap();
         accept().await.unwrap();

@@ -282,19 +282,20 @@ pub(crate) async fn is_dirty(place: &WorktreePaths) -> Result<bool, Problem> {
 
 /// Paths with uncommitted changes.
 pub(crate) async fn uncommitted(place: &WorktreePaths) -> Result<Vec<String>, Problem> {
-    let linked = place.linked().ok_or_else(|| Problem::bug("a worktree that git does not know"))?;
-    special_files::require_plain_files(place)?;
-    let paths = match linked.with_lfs(Lfs::Pointers).with_deadline(ASK_TIMEOUT).uncommitted().await {
-        Err(GitError::Deadline { .. }) => return Err(special_files::too_slow(place, ASK_TIMEOUT)),
-        paths => paths?,
-    };
-    Ok(paths.iter().map(|path| path.to_string_lossy().into_owned()).collect())
+    changes(place, false).await
 }
 
 /// Tracked paths with uncommitted changes.
 pub(crate) async fn uncommitted_tracked(place: &WorktreePaths) -> Result<Vec<String>, Problem> {
+    changes(place, true).await
+}
+
+/// Asks git for changes in a worktree. A content of LFS that is that of its pointer is none.
+async fn changes(place: &WorktreePaths, only_tracked: bool) -> Result<Vec<String>, Problem> {
     let linked = place.linked().ok_or_else(|| Problem::bug("a worktree that git does not know"))?;
-    let paths = match linked.with_deadline(ASK_TIMEOUT).changed().await {
+    special_files::require_plain_files(place)?;
+    let linked = linked.with_lfs(Lfs::Pointers).with_deadline(ASK_TIMEOUT);
+    let paths = match if only_tracked { linked.changed().await } else { linked.uncommitted().await } {
         Err(GitError::Deadline { .. }) => return Err(special_files::too_slow(place, ASK_TIMEOUT)),
         paths => paths?,
     };

@@ -1,11 +1,10 @@
 //! Repairs the paths by which the worktrees of a repository and the repository name each other, after the repository was moved.
 //! Does what `git worktree repair` does, without starting git, and mends the private repositories of sealed worktrees too.
 
-use super::disk;
+use super::disk::{self, read_small_text, replace_file};
 use super::paths::{WorktreePaths, gitfile_text};
 use crate::Worktrees;
 use crate::lock;
-use crate::repository_mark::replace_file;
 use flower_contract::error::{Problem, ProblemKind};
 use flower_core::worktree::Seal;
 use flower_git::repository::Repository;
@@ -33,13 +32,8 @@ impl Worktrees {
         Ok(())
     }
 
-    /// Repairs the paths of all worktrees of a project. `from` is where the repository was, if it is known.
-    pub(crate) async fn relink(
-        &self,
-        project: &str,
-        repository: &Repository,
-        from: Option<&Path>,
-    ) -> Result<(), Problem> {
+    /// Repairs the paths of all worktrees of a project. `from` is where the repository was.
+    pub(crate) async fn relink(&self, project: &str, repository: &Repository, from: &Path) -> Result<(), Problem> {
         let lock = self.lock_of(&repository.git_dir);
         let _held = lock.lock().await;
         for worktree in self.live(project).await? {
@@ -92,7 +86,7 @@ fn relink_private(place: &WorktreePaths) -> io::Result<()> {
     let Some(file) = disk::existing_beneath(&place.private(), Path::new("objects/info/alternates")) else {
         return Ok(());
     };
-    let Some(text) = small_text(&file) else { return Ok(()) };
+    let Some(text) = read_small_text(&file, MAX_BYTES) else { return Ok(()) };
     if text.lines().any(|line| line == wanted) {
         return Ok(());
     }
@@ -101,22 +95,25 @@ fn relink_private(place: &WorktreePaths) -> io::Result<()> {
 }
 
 /// Repairs a worktree that was made without flower, as `git worktree repair` does.
-fn relink_other(admin: &Path, repository: &Repository, from: Option<&Path>) -> io::Result<()> {
+fn relink_other(admin: &Path, repository: &Repository, from: &Path) -> io::Result<()> {
     let Some(named) = line(&admin.join("gitdir")).map(PathBuf::from).filter(|named| named.is_absolute()) else {
         return Ok(());
     };
     // A worktree below the checkout was moved with it.
-    let moved = from.and_then(|from| named.strip_prefix(from).ok()).map(|inside| repository.root.join(inside));
+    let moved = named.strip_prefix(from).ok().map(|inside| repository.root.join(inside));
     let dot_git = match moved {
         Some(moved) if fs::symlink_metadata(&named).is_err() => moved,
         _ => named,
     };
     let Some(text) = line(&dot_git) else { return Ok(()) };
-    let leads_here = admin_named(&text, repository).as_deref() == Some(admin);
-    // A worktree that leads to a repository which exists belongs to that one.
-    let elsewhere = text.strip_prefix("gitdir: ").map(Path::new);
-    let exists = elsewhere.is_some_and(|to| to != admin && fs::symlink_metadata(to).is_ok());
-    if leads_here && !exists { connect(admin, &dot_git) } else { Ok(()) }
+    let is_named = admin_named(&text, repository).as_deref() == Some(admin);
+    // A worktree that leads elsewhere belongs to another repository, such as the one of which this is a copy, also while that one
+    // is away. So does one that leads to a repository which was made in the old place.
+    let led_here = text
+        .strip_prefix("gitdir: ")
+        .map(Path::new)
+        .is_some_and(|to| to.starts_with(from) && (to == admin || fs::symlink_metadata(to).is_err()));
+    if is_named && led_here { connect(admin, &dot_git) } else { Ok(()) }
 }
 
 /// The folder in the repository that has the name of the one to which a `.git` file leads.
@@ -132,7 +129,7 @@ fn connect(admin: &Path, dot_git: &Path) -> io::Result<()> {
     let wanted =
         [(dot_git.to_owned(), gitfile_text(admin)), (admin.join("gitdir"), format!("{}\n", dot_git.display()))];
     for (file, text) in wanted {
-        if small_text(&file).as_deref() != Some(&text) {
+        if read_small_text(&file, MAX_BYTES).as_deref() != Some(&text) {
             replace_file(&file, text.as_bytes())?;
         }
     }
@@ -147,11 +144,5 @@ fn last_parts(dot_git: &Path) -> Vec<&std::ffi::OsStr> {
 }
 
 fn line(file: &Path) -> Option<String> {
-    small_text(file).map(|text| text.trim_end().to_owned())
-}
-
-/// The text of a small regular file. No link is followed.
-fn small_text(file: &Path) -> Option<String> {
-    let found = fs::symlink_metadata(file).ok()?;
-    (found.is_file() && found.len() <= MAX_BYTES).then(|| fs::read_to_string(file).ok()).flatten()
+    read_small_text(file, MAX_BYTES).map(|text| text.trim_end().to_owned())
 }

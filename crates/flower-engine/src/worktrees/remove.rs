@@ -325,11 +325,12 @@ pub(crate) fn busy_process(place: &WorktreePaths) -> Option<String> {
     busy_process_except(place, |pid| is_child(pid) || is_flower(pid))
 }
 
-/// Like [`busy_process`], but a shell in which a command of flower runs does not count: it waits for that command.
+/// Like [`busy_process`], but a shell in which `flower worktree sync` runs does not count: it waits for that command. Other commands
+/// prove nothing: an agent is at work while its `flower mcp` runs.
 pub(crate) fn busy_process_besides_waiting_shells(place: &WorktreePaths) -> Option<String> {
-    let commands = pids_in(&place.tree).filter(|pid| is_flower(*pid));
+    let commands = pids_in(&place.tree).filter(|pid| is_flower(*pid) && has_argument(*pid, b"sync"));
     let waiting: HashSet<u32> = commands.flat_map(ancestors).collect();
-    busy_process_except(place, |pid| is_child(pid) || waiting.contains(&pid))
+    busy_process_except(place, |pid| is_child(pid) || is_flower(pid) || waiting.contains(&pid))
 }
 
 fn busy_process_except(place: &WorktreePaths, is_excepted: impl Fn(u32) -> bool) -> Option<String> {
@@ -355,6 +356,11 @@ fn pids_in(tree: &Path) -> impl Iterator<Item = u32> {
 fn is_flower(pid: u32) -> bool {
     let program = |pid: &str| fs::read_link(format!("/proc/{pid}/exe")).ok();
     program("self").is_some_and(|own| program(&pid.to_string()) == Some(own))
+}
+
+fn has_argument(pid: u32, argument: &[u8]) -> bool {
+    let line = fs::read(format!("/proc/{pid}/cmdline")).unwrap_or_default();
+    line.split(|&byte| byte == 0).any(|word| word == argument)
 }
 
 /// Whether this process started `pid`.

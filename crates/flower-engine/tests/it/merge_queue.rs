@@ -192,3 +192,14 @@ async fn a_landing_removes_a_finished_worktree_and_updates_a_lane() {
     commit_in(&lane, "next.txt", "3\n");
     assert_eq!(engine.land("lane").await.state, State::Landed);
 }
+
+#[tokio::test]
+async fn a_landing_is_queued_although_main_cannot_be_examined() {
+    let engine = Engine::with_project().await;
+    engine.work("one", "cart.txt", "2\n").await;
+    git(&engine.repo, &["checkout", "--quiet", "--detach"]);
+    std::fs::write(engine.repo.join(".git/index"), "no index").expect("a file");
+    let number = engine.queue("one", Vec::new()).await;
+    let queued = engine.app.merge_queue.show(LandingId(number)).await.expect("the landing");
+    assert_eq!(queued.state, State::Queued, "{queued:?}");
+}

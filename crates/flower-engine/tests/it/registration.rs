@@ -1,6 +1,6 @@
 //! Repositories become projects, and are given back as they were.
 
-use crate::harness::{Engine, eventually, git, operator, shop};
+use crate::harness::{Engine, commit_in, eventually, git, linked, operator, shop};
 use flower_contract::error::ProblemKind;
 use flower_core::worktree::WorktreeKind;
 use flower_engine::projects::ProjectChoice;
@@ -37,6 +37,33 @@ async fn a_removed_project_leaves_its_repository_without_hooks_and_lock() {
     assert!(removed.branches_left.is_empty() && removed.archives_left.is_empty(), "{removed:?}");
     assert!(!git.join("hooks/reference-transaction").exists() && !git.join("flower.lock").exists());
     assert!(engine.app.registration.list(&operator()).await.expect("projects").is_empty());
+}
+
+/// Also for what is asked before the refusal.
+#[tokio::test]
+async fn a_refused_rename_leaves_the_folders_of_the_other_project_alone() {
+    let engine = Engine::with_project().await;
+    let other = engine.path().join("other");
+    std::fs::create_dir(&other).expect("a directory");
+    git(&other, &["init", "--quiet", "--initial-branch", "main"]);
+    commit_in(&other, "file.txt", "1\n");
+    let registration = &engine.app.registration;
+    registration.register(&operator(), &other, None).await.expect("a project");
+    let of_other = ProjectChoice { name: Some("other".into()), dir: None };
+    let made = engine.app.worktrees.create(&operator(), "other", linked("one", WorktreeKind::Lane)).await;
+    let path = made.expect("a worktree").path;
+    let caller = operator();
+    let mut rename = Box::pin(registration.rename(&caller, "shop", "other"));
+    loop {
+        let polled = futures_util::poll!(rename.as_mut());
+        let shown = engine.app.worktrees.show(&of_other, "one").await.expect("the worktree");
+        assert_eq!(shown.path, path);
+        if let std::task::Poll::Ready(renamed) = polled {
+            let refused = renamed.expect_err("the name is taken");
+            assert_eq!(refused.kind, ProblemKind::Conflict, "{refused:?}");
+            break;
+        }
+    }
 }
 
 #[tokio::test]

@@ -1,7 +1,7 @@
 //! `/api/projects`, and the commands of their `flower.toml`.
 
 use super::answer::Answer;
-use super::extract::{Body, Path, Who};
+use super::extract::{Body, Path, Who, run_detached};
 use axum::Json;
 use axum::extract::State;
 use flower_contract::error::ProblemEnvelope;
@@ -23,7 +23,7 @@ pub(super) async fn register_project(
     Who(caller): Who,
     Body(b): Body<NewProject>,
 ) -> Answer<ProjectView> {
-    Ok(Json(app.registration.register(&caller, &b.dir, b.name).await?))
+    run_detached(async move { app.registration.register(&caller, &b.dir, b.name).await }).await
 }
 
 #[utoipa::path(delete, path = "/api/projects/{name}", tag = "projects", params(("name" = String, Path)),
@@ -33,7 +33,7 @@ pub(super) async fn remove_project(
     Who(caller): Who,
     Path(name): Path<String>,
 ) -> Answer<RemovedProject> {
-    Ok(Json(app.registration.remove(&caller, &name).await?))
+    run_detached(async move { app.registration.remove(&caller, &name).await }).await
 }
 
 /// What would remain after the removal of a project, and where.
@@ -56,7 +56,7 @@ pub(super) async fn move_project(
     Path(name): Path<String>,
     Body(b): Body<MoveProject>,
 ) -> Answer<ProjectView> {
-    Ok(Json(app.registration.relocate(&caller, &name, &b.path).await?))
+    run_detached(async move { app.registration.relocate(&caller, &name, &b.path).await }).await
 }
 
 /// Gives a project another name. Requests with the old name are refused, and name the new one.
@@ -68,7 +68,7 @@ pub(super) async fn rename_project(
     Path(name): Path<String>,
     Body(b): Body<RenameProject>,
 ) -> Answer<ProjectView> {
-    Ok(Json(app.registration.rename(&caller, &name, &b.name).await?))
+    run_detached(async move { app.registration.rename(&caller, &name, &b.name).await }).await
 }
 
 /// The commands of the project's `flower.toml`, and whether they are approved.

@@ -89,13 +89,10 @@ impl MergeQueue {
             // MAIN may have moved meanwhile.
             let main = self.worktrees.main_of(&run.project).await?;
             if let Some(worktree) = worktree.filter(|_| main.tip != plan.onto.as_str()) {
-                let (mut report, new) = self.plan_check(worktree, &run.commit, run.only.as_deref()).await?;
+                let (report, new) = self.plan_check(worktree, &run.commit, run.only.as_deref()).await?;
                 let Some(new) = new else { return Ok(Ended::Refused(Box::new(report))) };
                 plan = new;
-                let mut known = run.report.lock().expect("no panic while held");
-                report.others.clone_from(&known.others);
-                report.notes.extend(known.notes.iter().filter(|note| note.contains("not committed")).cloned());
-                *known = report;
+                *run.report.lock().expect("no panic while held") = report;
             }
             run.set(CheckRunState::Running, None);
             tokio::select! {

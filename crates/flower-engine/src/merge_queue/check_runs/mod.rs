@@ -7,7 +7,7 @@ mod plan;
 mod run;
 
 use self::plan::{CheckPlan, only_named};
-use self::run::{CheckRun, Report};
+use self::run::{CheckRun, Report, Surroundings};
 use super::check_runner::Progress;
 use super::{MAX_LOG_BYTES, MergeQueue, check_log, checks};
 use crate::projects::ProjectChoice;
@@ -98,16 +98,13 @@ impl MergeQueue {
             self.store.execute(caller, command).await?;
             (report, plan) = self.plan_check(&worktree, &commit, only).await?;
         }
-        match observe::uncommitted(&place).await.map_or(0, |files| files.len()) {
-            0 => {}
-            1 => report.notes.push("1 file is changed and not committed, so it is not checked".to_owned()),
-            count => {
-                report.notes.push(format!("{count} files are changed and not committed, so they are not checked"));
-            }
-        }
         let paths = if report.merge.ok { &report.merge.changed } else { &report.merge.paths };
-        report.others = self.others_on(&worktree, paths).await?;
-        self.start_run(worktree.project.clone(), subject, commit, options.only, report, plan, Some(worktree))
+        let surroundings = Surroundings {
+            others: self.others_on(&worktree, paths).await?,
+            uncommitted: observe::uncommitted(&place).await.map_or(0, |files| files.len()),
+        };
+        let project = worktree.project.clone();
+        self.start_run(project, subject, commit, options.only, report, surroundings, plan, Some(worktree))
     }
 
     /// Tries a `flower.toml` that MAIN does not have: runs its checks on MAIN with this file. Its commands are approved for
@@ -138,7 +135,7 @@ impl MergeQueue {
             }
             false => Some(CheckPlan { repository, facts, settings, checks, commits, changes: None, onto }),
         };
-        self.start_run(project, Subject::Proposal, commit, only, report, plan, None)
+        self.start_run(project, Subject::Proposal, commit, only, report, Surroundings::default(), plan, None)
     }
 
     /// The newest run of a subject.
@@ -216,6 +213,7 @@ impl MergeQueue {
         commit: CommitId,
         only: Option<String>,
         report: Report,
+        surroundings: Surroundings,
         plan: Option<CheckPlan>,
         worktree: Option<Worktree>,
     ) -> Result<CheckRunView, Problem> {
@@ -227,6 +225,7 @@ impl MergeQueue {
             progress: Progress::default(),
             stop: watch::Sender::default(),
             report: Mutex::new(report),
+            surroundings,
             home: self.home.clone(),
             project: project.clone(),
             subject: subject.clone(),

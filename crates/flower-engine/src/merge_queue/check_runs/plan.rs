@@ -22,7 +22,7 @@ pub(super) struct CheckPlan {
     pub(super) settings: Settings,
     pub(super) checks: Vec<(String, CheckSettings)>,
     pub(super) commits: Vec<CommitId>,
-    /// `None`: all checks run, also those that name `paths`.
+    /// As in [`Series`](crate::merge_queue::series::Series).
     pub(super) changes: Option<Vec<Change>>,
     pub(super) onto: CommitId,
 }

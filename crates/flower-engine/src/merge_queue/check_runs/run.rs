@@ -25,7 +25,26 @@ pub(super) struct CheckRun {
     /// Why it is cancelled.
     pub(super) stop: watch::Sender<Option<String>>,
     pub(super) report: Mutex<Report>,
+    pub(super) surroundings: Surroundings,
     pub(super) home: Home,
+}
+
+/// What is beside the commit when a run begins. Unlike its [`Report`], it does not depend on MAIN.
+#[derive(Default)]
+pub(super) struct Surroundings {
+    pub(super) others: Vec<OtherWork>,
+    /// Files of the worktree that are changed and not committed.
+    pub(super) uncommitted: usize,
+}
+
+impl Surroundings {
+    fn note(&self) -> Option<String> {
+        match self.uncommitted {
+            0 => None,
+            1 => Some("1 file is changed and not committed, so it is not checked".to_owned()),
+            count => Some(format!("{count} files are changed and not committed, so they are not checked")),
+        }
+    }
 }
 
 impl Drop for CheckRun {
@@ -41,7 +60,6 @@ pub(super) struct Report {
     pub(super) reason: Option<String>,
     pub(super) merge: CheckMergeView,
     pub(super) held: Vec<HoldView>,
-    pub(super) others: Vec<OtherWork>,
     pub(super) notes: Vec<String>,
     pub(super) not_approved: Option<NotApproved>,
     /// Once it has ended.
@@ -58,7 +76,6 @@ impl Report {
             reason: None,
             merge,
             held: Vec::new(),
-            others: Vec::new(),
             notes: Vec::new(),
             not_approved: None,
             checks: Vec::new(),
@@ -120,8 +137,8 @@ impl MergeQueue {
             checks: checks.iter().map(|check| self.check_view(&run.folder, check)).collect(),
             running,
             held: report.held,
-            others: report.others,
-            notes: report.notes,
+            others: run.surroundings.others.clone(),
+            notes: report.notes.into_iter().chain(run.surroundings.note()).collect(),
             not_approved: report.not_approved,
             began_at: run.began_at.clone(),
             ended_at: report.ended_at,

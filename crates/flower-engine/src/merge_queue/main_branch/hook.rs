@@ -3,6 +3,7 @@
 //! that were made in a worktree.
 
 use crate::MergeQueue;
+use crate::worktrees::disk::{self, read_small_text};
 use crate::worktrees::gitlinks::WORKTREE_CONFIG_MARKER;
 use flower_contract::error::Problem;
 use flower_contract::view::MainHook;
@@ -21,6 +22,8 @@ const NOTE: &str = "flower-tried";
 const KEPT_LINES: u8 = 15;
 /// More than the note of any hash has.
 const MAX_NOTE_BYTES: u64 = 4096;
+/// More than a hook or the configuration of a repository has.
+const MAX_HOOK_BYTES: u64 = 1 << 20;
 /// A line of every hook of flower begins with this.
 const MARKER: &str = "# flower: keeps ";
 
@@ -75,7 +78,7 @@ pub(super) fn state(repository: &Repository) -> HookState {
     if let Some(path) = hooks_path(repository) {
         return HookState::Elsewhere(path);
     }
-    match small_file(&hooks_dir(repository).join(BRANCH_HOOK)) {
+    match read_small_text(&hooks_dir(repository).join(BRANCH_HOOK), MAX_HOOK_BYTES) {
         Some(text) if text.contains(MARKER) => HookState::Installed,
         _ => HookState::Absent,
     }
@@ -97,7 +100,7 @@ pub(super) fn install(repository: &Repository, branch: &str) -> Result<(), Probl
 fn install_one(folder: &Path, name: &str, text: &str) -> io::Result<()> {
     let hook = folder.join(name);
     fs::create_dir_all(folder)?;
-    match small_file(&hook) {
+    match read_small_text(&hook, MAX_HOOK_BYTES) {
         Some(now) if now == text => return Ok(()),
         Some(now) if now.contains(MARKER) => {}
         _ if fs::symlink_metadata(&hook).is_ok() => fs::rename(&hook, folder.join(chained(name)))?,
@@ -113,9 +116,7 @@ fn install_one(folder: &Path, name: &str, text: &str) -> io::Result<()> {
 /// The commits that git tried to move MAIN's branch to by hand, the newest first. Any program that can write to MAIN's `.git` can
 /// write the note, so it proves nothing.
 pub(super) fn tried(repository: &Repository) -> Vec<CommitId> {
-    let file = repository.git_dir.join(NOTE);
-    let is_small = fs::symlink_metadata(&file).is_ok_and(|found| found.is_file() && found.len() <= MAX_NOTE_BYTES);
-    let text = is_small.then(|| fs::read(file).ok()).flatten().unwrap_or_default();
+    let text = disk::read_small(&repository.git_dir.join(NOTE), MAX_NOTE_BYTES).unwrap_or_default();
     let text = String::from_utf8_lossy(&text);
     let mut commits: Vec<CommitId> = Vec::new();
     for commit in text.lines().rev().filter_map(|line| CommitId::parse(line).ok()) {
@@ -149,7 +150,7 @@ pub(crate) fn uninstall(repository: &Repository) -> io::Result<()> {
     let folder = hooks_dir(repository);
     for name in [BRANCH_HOOK, INDEX_HOOK] {
         let (hook, chained) = (folder.join(name), folder.join(chained(name)));
-        if !small_file(&hook).is_some_and(|text| text.contains(MARKER)) {
+        if !read_small_text(&hook, MAX_HOOK_BYTES).is_some_and(|text| text.contains(MARKER)) {
             continue;
         }
         if fs::symlink_metadata(&chained).is_ok() { fs::rename(chained, hook) } else { fs::remove_file(hook) }?;
@@ -161,15 +162,9 @@ fn hooks_dir(repository: &Repository) -> PathBuf {
     repository.git_dir.join("hooks")
 }
 
-/// The text of a regular file of less than 1 MB.
-fn small_file(path: &Path) -> Option<String> {
-    let found = fs::symlink_metadata(path).ok()?;
-    (found.is_file() && found.len() < 1 << 20).then(|| fs::read_to_string(path).ok()).flatten()
-}
-
 /// `core.hooksPath` in the repository's own configuration.
 fn hooks_path(repository: &Repository) -> Option<String> {
-    let text = small_file(&repository.git_dir.join("config"))?;
+    let text = read_small_text(&repository.git_dir.join("config"), MAX_HOOK_BYTES)?;
     let mut section = String::new();
     for line in text.lines().map(str::trim) {
         if let Some(header) = line.strip_prefix('[') {

@@ -1,20 +1,15 @@
 //! Files of LFS in MAIN's checkout: contents where the other files of LFS are contents, otherwise pointers.
 
+use crate::worktrees::disk;
 use flower_contract::error::Problem;
 use flower_git::Repo;
-use flower_git::lfs::{Lfs, MAX_POINTER_BYTES, POINTER_BEGIN};
+use flower_git::lfs::{self, Lfs, MAX_POINTER_BYTES, contents};
 use flower_git::repository::Repository;
-use std::fs::{self, File};
-use std::io::Read;
-use std::path::{Path, PathBuf};
+use std::fs;
+use std::path::Path;
 
 /// Files of the checkout that are looked at; the first ones tell enough.
 const MAX_EXAMINED: usize = 100;
-
-/// The folder with the contents that git-lfs has in MAIN's repository.
-pub(crate) fn contents(repository: &Repository) -> PathBuf {
-    repository.git_dir.join("lfs/objects")
-}
 
 /// What an update of MAIN's checkout writes for files of LFS.
 pub(super) async fn in_checkout(repository: &Repository) -> Result<Lfs, Problem> {
@@ -42,8 +37,6 @@ pub(super) async fn in_checkout(repository: &Repository) -> Result<Lfs, Problem>
 
 /// `None` if there is no regular file with content.
 fn is_pointer(file: &Path) -> Option<bool> {
-    let found = fs::symlink_metadata(file).ok().filter(|found| found.is_file() && found.len() > 0)?;
-    let mut begin = Vec::new();
-    File::open(file).ok()?.take(POINTER_BEGIN.len() as u64).read_to_end(&mut begin).ok()?;
-    Some(found.len() <= MAX_POINTER_BYTES && begin == POINTER_BEGIN)
+    fs::symlink_metadata(file).ok().filter(|found| found.is_file() && found.len() > 0)?;
+    Some(disk::read_small(file, MAX_POINTER_BYTES).is_some_and(|content| lfs::is_pointer(&content)))
 }

@@ -4,7 +4,7 @@ pub(crate) mod checkout;
 mod history;
 pub(crate) mod hook;
 mod last_move;
-pub(crate) mod lfs;
+mod lfs;
 mod open_merge;
 mod put_back;
 mod recovery;

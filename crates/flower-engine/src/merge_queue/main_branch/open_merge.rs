@@ -1,11 +1,12 @@
 //! A merge, cherry-pick, revert or rebase in MAIN's checkout that git has begun and not finished. git keeps it in files beside the
 //! index.
 
+use crate::failpoint;
+use crate::worktrees::disk::read_small_text;
 use flower_git::CommitId;
 use flower_git::repository::Repository;
 use std::fs;
 use std::io;
-use std::path::Path;
 
 /// Files that name the commits which are merged or applied.
 const HEADS: [&str; 3] = ["MERGE_HEAD", CHERRY_PICK, REVERT];
@@ -16,6 +17,8 @@ const REBASE_HEAD: &str = "REBASE_HEAD";
 /// The folders of a rebase, and that of several commits that are picked or reverted.
 const REBASES: [&str; 2] = ["rebase-merge", "rebase-apply"];
 const SEQUENCER: &str = "sequencer";
+/// What such a folder is called while it is deleted.
+const ENDED: &str = "flower-ended";
 /// One merge names few commits.
 const MAX_BYTES: u64 = 4096;
 /// Two ids for each commit of a rebase.
@@ -41,16 +44,16 @@ pub(super) struct OpenRebase {
 impl OpenRebase {
     fn read(repository: &Repository) -> Option<OpenRebase> {
         let folder = REBASES.iter().map(|name| repository.git_dir.join(name)).find(|folder| folder.is_dir())?;
-        let line = |name: &str| small_text(&folder.join(name), MAX_BYTES).map(|text| text.trim().to_owned());
+        let line = |name: &str| read_small_text(&folder.join(name), MAX_BYTES).map(|text| text.trim().to_owned());
         let commit = |name: &str| line(name).and_then(|line| CommitId::parse(&line).ok());
         let mut rewritten = ["rewritten-list", "rewritten"].iter();
         let rewritten =
-            rewritten.find_map(|name| small_text(&folder.join(name), MAX_REBASED_BYTES)).unwrap_or_default();
+            rewritten.find_map(|name| read_small_text(&folder.join(name), MAX_REBASED_BYTES)).unwrap_or_default();
         let pair = |line: &str| {
             let (old, new) = line.split_once(' ')?;
             Some((CommitId::parse(old).ok()?, CommitId::parse(new.trim()).ok()?))
         };
-        let todo = small_text(&folder.join("git-rebase-todo"), MAX_REBASED_BYTES);
+        let todo = read_small_text(&folder.join("git-rebase-todo"), MAX_REBASED_BYTES);
         let is_step = |line: &str| !line.trim().is_empty() && !line.starts_with('#');
         // The older way of a rebase writes less, and is told from `git am` by this file.
         let by_patches = folder.join("rebasing").is_file();
@@ -91,7 +94,7 @@ pub(super) fn picked(repository: &Repository) -> Option<CommitId> {
 
 /// The commit that a revert takes back. git names it in the message of the commit that it makes.
 pub(super) fn reverted(repository: &Repository) -> Option<CommitId> {
-    let message = || small_text(&repository.git_dir.join("MERGE_MSG"), MAX_BYTES);
+    let message = || read_small_text(&repository.git_dir.join("MERGE_MSG"), MAX_BYTES);
     let named = || {
         let message = message()?;
         let (_, commit) = message.rsplit_once("This reverts commit ")?;
@@ -101,13 +104,8 @@ pub(super) fn reverted(repository: &Repository) -> Option<CommitId> {
 }
 
 fn commits_in(repository: &Repository, name: &str) -> Vec<CommitId> {
-    let text = small_text(&repository.git_dir.join(name), MAX_BYTES).unwrap_or_default();
+    let text = read_small_text(&repository.git_dir.join(name), MAX_BYTES).unwrap_or_default();
     text.lines().filter_map(|line| CommitId::parse(line.trim()).ok()).collect()
-}
-
-fn small_text(file: &Path, most: u64) -> Option<String> {
-    let is_small = fs::symlink_metadata(file).is_ok_and(|found| found.is_file() && found.len() <= most);
-    is_small.then(|| fs::read_to_string(file).ok()).flatten()
 }
 
 /// Ends the open merge, and the rebase of MAIN's branch, as `git reset` and `git rebase --quit` do. Index and files do not change.
@@ -121,11 +119,22 @@ pub(super) fn forget(repository: &Repository, branch: &str) -> io::Result<()> {
             _ => {}
         }
     }
+    let ended = repository.git_dir.join(ENDED);
+    let delete = || match fs::remove_dir_all(&ended) {
+        Err(error) if !missing(&error) => Err(error),
+        _ => Ok(()),
+    };
+    delete()?;
     let folders = REBASES.iter().filter(|_| is_rebase);
     for name in folders.chain(&[SEQUENCER]) {
-        match fs::remove_dir_all(repository.git_dir.join(name)) {
+        // All at once: of a part that a kill leaves, git would still say that a rebase is open, and flower could not tell of what.
+        match fs::rename(repository.git_dir.join(name), &ended) {
             Err(error) if !missing(&error) => return Err(error),
-            _ => {}
+            Err(_) => {}
+            Ok(()) => {
+                failpoint::here("put_back.ended");
+                delete()?;
+            }
         }
     }
     Ok(())

@@ -11,6 +11,7 @@ use super::recovery::{copy_of_index, saved_ref};
 use super::{MainLock, MainStatus, hook};
 use crate::MergeQueue;
 use crate::failpoint;
+use crate::worktrees::disk;
 use flower_contract::error::Problem;
 use flower_core::main_branch::Step;
 use flower_core::{Caller, Command, Main};
@@ -130,6 +131,7 @@ impl MergeQueue {
         if status.head.is_none() {
             lock.attach_head(main).await?;
         }
+        failpoint::here("put_back.head");
         open_merge::forget(repository, &main.branch).map_err(io)?;
         failpoint::here("put_back.merge");
         let files = changes.iter().map(Change::name).collect();
@@ -309,10 +311,7 @@ async fn is_merge_of(
 
 /// What was fetched last, also by an address that is no remote.
 fn fetched(repository: &Repository) -> HashSet<CommitId> {
-    let file = repository.git_dir.join("FETCH_HEAD");
-    let is_small =
-        fs::symlink_metadata(&file).is_ok_and(|found| found.is_file() && found.len() <= MAX_FETCH_HEAD_BYTES);
-    let text = is_small.then(|| fs::read(file).ok()).flatten().unwrap_or_default();
+    let text = disk::read_small(&repository.git_dir.join("FETCH_HEAD"), MAX_FETCH_HEAD_BYTES).unwrap_or_default();
     let text = String::from_utf8_lossy(&text);
     text.lines().filter_map(|line| CommitId::parse(line.split('\t').next()?).ok()).collect()
 }

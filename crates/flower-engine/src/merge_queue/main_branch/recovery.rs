@@ -3,7 +3,7 @@
 
 use super::checkout::{self, RemoveOnDrop, scratch_index};
 use super::{MainLock, MainStatus, MainUpdate, UpdateTarget};
-use super::{hook, lfs, open_merge};
+use super::{hook, open_merge};
 use crate::MergeQueue;
 use crate::own_refs::SAVED;
 use crate::projects::ProjectChoice;
@@ -16,17 +16,18 @@ use flower_core::policy::{self, Action};
 use flower_core::text::{TITLE_CHARS, cut};
 use flower_core::worktree::{Seal, WorktreeKind};
 use flower_core::{Caller, Command, Main};
-use flower_git::lfs::Lfs;
+use flower_git::lfs::{Lfs, contents};
 use flower_git::repository::Repository;
 use flower_git::{Change, CommitId, NewCommit, OwnRef, Repo, TreeId};
 use std::path::{Component, Path, PathBuf};
+use std::sync::Arc;
 use std::time::Duration;
 
 const ADD_TIMEOUT: Duration = Duration::from_secs(10 * 60);
 
 impl MergeQueue {
     /// Queues the commits that were made in MAIN by hand, so that they pass the checks.
-    pub async fn adopt_main(&self, caller: &Caller, choice: &ProjectChoice) -> Result<LandingView, Problem> {
+    pub async fn adopt_main(self: &Arc<Self>, caller: &Caller, choice: &ProjectChoice) -> Result<LandingView, Problem> {
         policy::require_action(caller, Action::AdoptMain)?;
         let project = self.projects.require(choice).await?;
         let lock = self.lock_main(&project).await?;
@@ -238,7 +239,7 @@ async fn tree_of_checkout(
     let index = scratch_index(home);
     let _remove = RemoveOnDrop(index.clone());
     // What is added of LFS is a pointer, and its content is stored.
-    let repo = copy_of_index(repository, &index)?.with_lfs(Lfs::Store(lfs::contents(repository)));
+    let repo = copy_of_index(repository, &index)?.with_lfs(Lfs::Store(contents(repository)));
     repo.add_tracked().await?;
     if !named.is_empty() {
         repo.add(named).await.map_err(|error| {

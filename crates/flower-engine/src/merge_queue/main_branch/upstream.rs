@@ -10,18 +10,21 @@ use flower_contract::view::{LandingView, MainView, PullView, SettleView};
 use flower_core::landing::{self, Priority, Source, State};
 use flower_core::main_branch::Step;
 use flower_core::policy::{self, Action, Right};
-use flower_core::{Caller, Command, Landing, Main};
+use flower_core::{Caller, Command, Landing, Main, Worktree};
 use flower_git::repository::Repository;
 use flower_git::{CommitId, GitError, OwnRef, Push, Repo};
 use flower_store::landings;
+use std::sync::Arc;
 use std::time::Duration;
 
+/// Worktrees of settlements have this name, and a number.
+const SETTLE: &str = "settle";
 /// A remote that does not answer within this time counts as unreachable.
 const REMOTE_TIMEOUT: Duration = Duration::from_secs(120);
 
 impl MergeQueue {
     /// Fetches MAIN's branch from its remote, and queues its new commits.
-    pub async fn pull_main(&self, caller: &Caller, choice: &ProjectChoice) -> Result<PullView, Problem> {
+    pub async fn pull_main(self: &Arc<Self>, caller: &Caller, choice: &ProjectChoice) -> Result<PullView, Problem> {
         policy::require_role(caller, Right::Steer)?;
         let project = self.projects.require(choice).await?;
         let repository = self.worktrees.repository(&project).await?;
@@ -93,7 +96,15 @@ impl MergeQueue {
             Some(name) => name,
             None => {
                 let live = self.worktrees.live(&project).await?;
-                if let Some(open) = live.iter().find(|worktree| worktree.base == commit.as_str()) {
+                // Others may begin there too, for other work.
+                let is_settlement = |name: &str| {
+                    name.strip_prefix(SETTLE)
+                        .and_then(|rest| rest.strip_prefix('-'))
+                        .is_some_and(|n| n.parse::<u32>().is_ok())
+                };
+                let of_commit =
+                    |worktree: &&Worktree| worktree.base == commit.as_str() && is_settlement(&worktree.name);
+                if let Some(open) = live.iter().find(of_commit) {
                     // The merge is missing if flower ended just after it had made the worktree.
                     if !self.worktrees.merge_main_and_keep_conflicts(&project, &open.name).await? {
                         return Err(settled_in(&open.name));
@@ -102,7 +113,7 @@ impl MergeQueue {
                     let worktree = self.worktrees.show(&choice, &open.name).await?;
                     return Ok(SettleView { worktree, remote, commit: commit.into(), paths });
                 }
-                self.free_worktree_name(&project, "settle").await?
+                self.free_worktree_name(&project, SETTLE).await?
             }
         };
         let wanted = self.worktree_from(name, &commit).await;
@@ -113,7 +124,7 @@ impl MergeQueue {
     }
 
     async fn queue_upstream(
-        &self,
+        self: &Arc<Self>,
         caller: &Caller,
         project: &str,
         remote: &str,
@@ -135,40 +146,42 @@ impl MergeQueue {
     }
 
     /// Pushes MAIN if the project's settings say so and the remote does not have its tip yet.
-    pub(crate) async fn push_landed(&self, project: &str) -> Result<(), Problem> {
+    pub(crate) async fn push_landed(self: &Arc<Self>, project: &str) -> Result<(), Problem> {
         let facts = self.worktrees.facts_of(project).await?;
         let main = self.worktrees.main_of(project).await?;
         let pushed = main.push.as_ref().is_some_and(|push| push.failure.is_none() && push.commit == main.tip);
         if !facts.settings.land.push || pushed || main.alarm.is_some() {
             return Ok(());
         }
-        self.push(&Caller::system(), project, &main).await
+        self.push(&Caller::system(), project, &main).await.map(drop)
     }
 
     /// Pushes MAIN to its remote now, and shows MAIN afterwards.
-    pub async fn push_main(&self, caller: &Caller, choice: &ProjectChoice) -> Result<MainView, Problem> {
+    pub async fn push_main(self: &Arc<Self>, caller: &Caller, choice: &ProjectChoice) -> Result<MainView, Problem> {
         policy::require_action(caller, Action::PushMain)?;
         let project = self.projects.require(choice).await?;
         let repository = self.worktrees.repository(&project).await?;
         let main = self.worktrees.main_of(&project).await?;
         remote_of(&repository, &main.branch).await?.ok_or_else(|| no_remote(&project))?;
-        self.push(caller, &project, &main).await?;
-        let main = self.worktrees.main_of(&project).await?;
-        match main.push.as_ref().and_then(|push| push.failure.clone()) {
+        match self.push(caller, &project, &main).await? {
             None => self.main_view(choice).await,
-            // What was recorded names the next step after a semicolon, for `flower main`.
-            Some(why) => Err(match why.split_once("; ") {
-                Some((why, next)) if next.ends_with('`') => Problem::new(ProblemKind::Refused, why, next),
-                _ => Problem::new(ProblemKind::Refused, why, "`flower main` shows the state of MAIN"),
-            }),
+            Some(failure) => {
+                let next = failure.next().unwrap_or("`flower main` shows the state of MAIN");
+                Err(Problem::new(ProblemKind::Refused, failure.message(), next))
+            }
         }
     }
 
-    async fn push(&self, caller: &Caller, project: &str, main: &Main) -> Result<(), Problem> {
+    /// Pushes MAIN and records the result.
+    async fn push(
+        self: &Arc<Self>,
+        caller: &Caller,
+        project: &str,
+        main: &Main,
+    ) -> Result<Option<PushFailure>, Problem> {
         let repository = self.worktrees.repository(project).await?;
         let Some(remote) = remote_of(&repository, &main.branch).await? else {
-            let why = "MAIN has no remote; add one: `git remote add origin ADDRESS`".to_owned();
-            return self.record_push(project, "none", &main.tip, Some(why)).await;
+            return self.record_push(project, "none", &main.tip, Some(PushFailure::NoRemote)).await;
         };
         let (repo, tip) = (Repo::main(&repository).with_deadline(REMOTE_TIMEOUT), CommitId::parse(&main.tip)?);
         let why = match repo.push(&remote, &tip, &main.branch).await {
@@ -179,39 +192,90 @@ impl MergeQueue {
                     let commit = fetch(&repository, &remote, &main.branch).await?;
                     self.worktrees.fetch_missing(project, &repository, &[&commit]).await?;
                     if !Repo::main(&repository).is_ancestor(&commit, &tip).await? {
-                        if !conflicts_with(&repository, &tip, &commit, &[]).await?.is_empty() {
-                            let why = format!(
-                                "{remote} has commits that do not merge with MAIN; settle them: `flower main settle`"
-                            );
-                            self.record_push(project, &remote, &main.tip, Some(why)).await?;
-                            let of = project.to_owned();
-                            let last = self.store.read(move |conn| landings::last_upstream(conn, &of)).await?;
-                            if last.is_some_and(|last| last.commit == commit.as_str()) {
-                                return Ok(());
-                            }
-                            return self.queue_upstream(caller, project, &remote, main, &commit).await.map(|_| ());
+                        let conflicts = !conflicts_with(&repository, &tip, &commit, &[]).await?.is_empty();
+                        let failure = match conflicts {
+                            true => PushFailure::Conflicts { remote: remote.clone() },
+                            false => PushFailure::Queued { remote: remote.clone() },
+                        };
+                        let recorded = self.record_push(project, &remote, &main.tip, Some(failure)).await?;
+                        let of = project.to_owned();
+                        let last = self.store.read(move |conn| landings::last_upstream(conn, &of)).await?;
+                        // Commits that conflict are rejected once.
+                        if !(conflicts && last.is_some_and(|last| last.commit == commit.as_str())) {
+                            self.queue_upstream(caller, project, &remote, main, &commit).await?;
                         }
-                        let why = format!(
-                            "{remote} has commits that MAIN has not; they are queued, and pushed with the rest"
-                        );
-                        self.record_push(project, &remote, &main.tip, Some(why)).await?;
-                        return self.queue_upstream(caller, project, &remote, main, &commit).await.map(|_| ());
+                        return Ok(recorded);
                     }
                 }
                 why
             }
             Err(error) => error.to_string(),
         };
-        self.record_push(project, &remote, &main.tip, Some(format!("{remote} did not take it: {why}"))).await
+        let failure = PushFailure::Refused { remote: remote.clone(), why };
+        self.record_push(project, &remote, &main.tip, Some(failure)).await
     }
 
-    async fn record_push(&self, project: &str, remote: &str, commit: &str, why: Option<String>) -> Result<(), Problem> {
+    async fn record_push(
+        &self,
+        project: &str,
+        remote: &str,
+        commit: &str,
+        failure: Option<PushFailure>,
+    ) -> Result<Option<PushFailure>, Problem> {
         let (remote, commit) = (remote.to_owned(), commit.to_owned());
-        let step = match why {
+        let step = match &failure {
             None => Step::Pushed { remote, commit },
-            Some(why) => Step::PushFailed { remote, commit, why },
+            Some(failure) => Step::PushFailed { remote, commit, why: failure.in_words() },
         };
-        self.store.execute(&Caller::system(), Command::Main { project: project.to_owned(), step }).await.map(|_| ())
+        self.store.execute(&Caller::system(), Command::Main { project: project.to_owned(), step }).await?;
+        Ok(failure)
+    }
+}
+
+/// Why MAIN was not pushed.
+enum PushFailure {
+    NoRemote,
+    /// The remote has commits that do not merge with MAIN.
+    Conflicts {
+        remote: String,
+    },
+    /// The remote has commits that MAIN has not. They are queued.
+    Queued {
+        remote: String,
+    },
+    Refused {
+        remote: String,
+        why: String,
+    },
+}
+
+impl PushFailure {
+    fn message(&self) -> String {
+        match self {
+            PushFailure::NoRemote => "MAIN has no remote".to_owned(),
+            PushFailure::Conflicts { remote } => format!("{remote} has commits that do not merge with MAIN"),
+            PushFailure::Queued { remote } => {
+                format!("{remote} has commits that MAIN has not; they are queued, and pushed with the rest")
+            }
+            PushFailure::Refused { remote, why } => format!("{remote} did not take it: {why}"),
+        }
+    }
+
+    /// What the operator can do about it.
+    fn next(&self) -> Option<&'static str> {
+        match self {
+            PushFailure::NoRemote => Some("add one: `git remote add origin ADDRESS`"),
+            PushFailure::Conflicts { .. } => Some("settle them: `flower main settle`"),
+            PushFailure::Queued { .. } | PushFailure::Refused { .. } => None,
+        }
+    }
+
+    /// In one line, as it is recorded.
+    fn in_words(&self) -> String {
+        match self.next() {
+            Some(next) => format!("{}; {next}", self.message()),
+            None => self.message(),
+        }
     }
 }
 

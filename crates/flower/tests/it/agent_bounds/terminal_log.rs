@@ -1,12 +1,14 @@
 //! Agents in a terminal for those who are not at it: what they print, what they leave, and why their work was refused.
 
 use crate::agent_bounds::stage::{Stage, play, shell};
-use crate::common::work::says;
+use crate::common::skip::skip;
+use crate::common::work::{put, says};
 use crate::common::{Flower, eventually};
-use serde_json::json;
+use serde_json::{Value, json};
 use std::fs;
 use std::os::unix::fs::PermissionsExt;
 use std::path::Path;
+use std::process::Command;
 
 #[test]
 fn the_output_is_read_while_it_runs_and_afterwards() {
@@ -48,6 +50,33 @@ fn litter_stays_and_commits_count() {
     assert_eq!(stage.agent(&name)["restarts"], 0);
     says(&stage.shown_dispatch(work)["result"]["summary"], "left in the worktree: `litter.tmp`");
     says(&json!(stage.said(&name)), "left in the worktree: `litter.tmp`");
+}
+
+#[test]
+fn a_file_of_lfs_whose_content_did_not_change_is_committed() {
+    let is_installed = Command::new("git-lfs").arg("version").output().is_ok_and(|out| out.status.success());
+    if !is_installed {
+        return skip("git-lfs is missing");
+    }
+    let flower = Flower::new();
+    flower.git(&flower.repo, &["lfs", "install", "--local", "--skip-repo"]);
+    put(&flower, &flower.repo.join(".gitattributes"), "*.bin filter=lfs diff=lfs merge=lfs -text\n");
+    let script = "printf content > a.bin; git add a.bin; git commit -qm done
+        while [ ! -e go ]; do sleep 0.05; done; rm go";
+    let stage = Stage::of(flower, &(play("play", &[], "") + &shell("term", "pty", script, "")));
+    let work = stage.plays("term", "Large", "say nothing");
+    let (name, tree) = (stage.agent_of(work), stage.shown_dispatch(work)["worktree"].as_str().expect("one").to_owned());
+    eventually("the commit comes out", || {
+        let shown = stage.run(&["worktree", "show", &tree, "--json"]).stdout;
+        let shown: Value = serde_json::from_str(&shown).unwrap_or_default();
+        (shown["ahead"] == 1 && shown["dirty"] == false).then_some(())
+    });
+    let file = stage.worktree(&tree).join("a.bin");
+    fs::remove_file(&file).expect("a file");
+    fs::write(&file, "content").expect("the same content");
+    fs::write(stage.worktree(&tree).join("go"), "").expect("a file");
+    stage.lands(work);
+    assert_eq!(stage.agent(&name)["restarts"], 0);
 }
 
 /// What is not committed of tracked files, or without any commit, is work that was forgotten. The next run is told.

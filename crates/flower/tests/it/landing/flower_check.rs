@@ -195,6 +195,26 @@ fn a_landing_that_is_ready_goes_first_and_the_run_starts_over_on_its_merge() {
     assert_ended(mark);
 }
 
+#[test]
+fn a_run_that_a_landing_refuses_still_names_what_is_not_committed_and_others() {
+    let mark = mark();
+    let flower = serving(&[("flower.toml", &check(&format!("test -e two || sleep {mark}")))]);
+    change(&flower, "one", "README.md", "one\n");
+    put(&flower, &tree(&flower, "one").join("later"), "not committed\n");
+    change(&flower, "two", "two", "x\n");
+    change(&flower, "two", "README.md", "two\n");
+    let command = flower.command(&["check", "one", "--json"]);
+    let waits = thread::spawn(move || finish(command));
+    eventually("it runs", || (!running(mark).is_empty()).then_some(()));
+    lands(&flower, "two");
+    let output = waits.join().unwrap();
+    let run: Value = serde_json::from_str(&output.stdout).unwrap_or_else(|error| panic!("{error}: {output:?}"));
+    says(&run["reason"], "it does not merge with MAIN in README.md");
+    says(&run["notes"], "1 file is changed and not committed");
+    assert_eq!(run["others"][0]["worktree"], "two", "{run:#}");
+    assert_ended(mark);
+}
+
 /// A folder beside the repository that checks can read, with a FIFO in it.
 fn fifo(flower: &Flower) -> (String, std::path::PathBuf) {
     let outside = flower.dir().join("outside");

@@ -416,7 +416,10 @@ fn a_remote_that_conflicts_is_settled_in_a_worktree() {
     let refused = flower.fails(&["main", "push"], 1);
     says(&refused["message"], "do not merge with MAIN");
     assert_eq!(refused["hints"], json!(["settle them: `flower main settle`"]));
+    // It begins at that commit too, for other work.
+    new(&flower, "other", &["--from", &theirs]);
     let settle = flower.json(&["main", "settle"]);
+    assert_eq!(inside_ok(&flower, "other", "cat README.md; git status --porcelain"), "theirs");
     let again = flower.fails(&["main", "settle"], 4);
     says(&again["message"], "worktree `settle-1` already begins at that commit");
     says(&again["hints"], "flower worktree shell settle-1");

@@ -128,44 +128,63 @@ fn a_kill_at_every_step_leaves_main_before_or_after() {
 /// git has moved index and files by hand and was refused. The daemon is killed at every step of putting them back.
 #[test]
 fn a_kill_at_every_step_of_putting_main_back_loses_nothing() {
-    let scene = Scene::new();
+    let mut scene = Scene::new();
+    // MAIN gets a commit that `behind` does not have.
+    let name = scene.prepare();
+    let daemon = scene.home.start();
+    daemon.http().post(&format!("/api/worktrees/{name}/land"), &json!({})).expect("an answer").ok();
+    scene.settle(&daemon);
+    daemon.kill();
     let main = &scene.main;
     // A merge commit of `side` and a fast-forward to `ahead`, which add, change and delete files.
-    for (branch, base) in [("side", "main~0"), ("ahead", "main")] {
+    for (branch, base) in [("side", "main"), ("ahead", "main"), ("behind", "main~1")] {
         git(main, &["worktree", "add", "--quiet", "-b", branch, "../by-hand", base]);
         let tree = main.join("../by-hand");
         fs::write(tree.join(format!("{branch}.txt")), branch).unwrap();
-        fs::write(tree.join("file-1"), branch).unwrap();
-        fs::remove_file(tree.join("file-2")).unwrap();
+        if branch != "behind" {
+            fs::write(tree.join("file-1"), branch).unwrap();
+            fs::remove_file(tree.join("file-2")).unwrap();
+        }
         git(&tree, &["add", "--all"]);
         git(&tree, &["commit", "--quiet", "--message", branch]);
         git(main, &["worktree", "remove", "../by-hand"]);
     }
     let before = git(main, &["rev-parse", "main"]);
-    let mut count = 0;
-    for place in failpoint::PUT_BACK_NAMES {
-        for merge in [&["merge", "--no-ff", "--no-edit", "side"][..], &["merge", "--ff-only", "ahead"]] {
-            let what = format!("killed at {place}, after git {merge:?}");
-            let merged = Command::new("git").args(merge).current_dir(main).output().expect("git runs");
-            assert!(!merged.status.success(), "{what}: the hook refuses");
-            assert!(!main.join("file-2").exists(), "{what}: git has written files");
-            let mut daemon = scene.home.start_dying_at(place);
-            daemon.wait(Duration::from_secs(60));
-            let daemon = scene.home.start();
-            wait_until("MAIN is put back", || {
-                let found = daemon.http().get("/api/main?project=repository").expect("an answer").ok();
-                found["state"] == "stable" && !main.join(".git/flower-tried").exists()
-            });
-            count += 1;
-            assert_eq!(git(main, &["rev-parse", "main"]), before, "{what}");
-            assert_eq!(git(main, &["status", "--porcelain"]), "", "{what}");
-            assert_eq!(versions(main), BTreeMap::from([(0, FILES)]), "{what}");
-            assert!(!main.join(".git/MERGE_HEAD").exists(), "{what}");
-            let events = daemon.http().get("/api/trace?limit=10000").expect("an answer").ok();
-            let put_back = events.as_array().unwrap().iter().filter(|event| event["kind"] == "main_put_back").count();
-            assert_eq!(put_back, count, "{what}: {events:#}");
-            daemon.kill();
+    let rebase = &["rebase", "--quiet", "behind"][..];
+    let moves = [
+        &["merge", "--no-ff", "--no-edit", "side"][..],
+        rebase,
+        &["merge", "--ff-only", "ahead"],
+        &["cherry-pick", "side"],
+        &["revert", "--no-edit", "main"],
+    ];
+    let kills = failpoint::PUT_BACK_NAMES.iter().flat_map(|place| {
+        let most = if *place == "put_back.files" { moves.len() } else { count(2, moves.len()) };
+        moves.into_iter().take(most).map(move |by_hand| (*place, by_hand))
+    });
+    for (before_it, (place, by_hand)) in kills.chain([(failpoint::PUT_BACK_REBASE_NAME, rebase)]).enumerate() {
+        let what = format!("killed at {place}, after git {by_hand:?}");
+        let moved = Command::new("git").args(by_hand).current_dir(main).output().expect("git runs");
+        assert!(!moved.status.success(), "{what}: the hook refuses");
+        assert_ne!(git(main, &["diff", "--name-only", "main"]), "", "{what}: git has written files");
+        let mut daemon = scene.home.start_dying_at(place);
+        daemon.wait(Duration::from_secs(60));
+        let daemon = scene.home.start();
+        wait_until("MAIN is put back", || {
+            let found = daemon.http().get("/api/main?project=repository").expect("an answer").ok();
+            found["state"] == "stable" && !main.join(".git/flower-tried").exists()
+        });
+        assert_eq!(git(main, &["rev-parse", "main"]), before, "{what}");
+        assert_eq!(git(main, &["symbolic-ref", "HEAD"]).trim(), "refs/heads/main", "{what}");
+        assert_eq!(git(main, &["status", "--porcelain"]), "", "{what}");
+        assert_eq!(versions(main), BTreeMap::from([(1, FILES)]), "{what}");
+        for open in ["MERGE_HEAD", "CHERRY_PICK_HEAD", "REVERT_HEAD", "rebase-merge", "sequencer", "flower-ended"] {
+            assert!(!main.join(".git").join(open).exists(), "{what}: {open}");
         }
+        let events = daemon.http().get("/api/trace?limit=10000").expect("an answer").ok();
+        let put_back = events.as_array().unwrap().iter().filter(|event| event["kind"] == "main_put_back").count();
+        assert_eq!(put_back, before_it + 1, "{what}: {events:#}");
+        daemon.kill();
     }
     let saved = git(main, &["for-each-ref", "--format=%(objectname)", "refs/flower/saved"]);
     assert!(saved.contains(git(main, &["rev-parse", "ahead"]).trim()), "{saved}");

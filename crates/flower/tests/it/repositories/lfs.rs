@@ -3,6 +3,7 @@
 use super::*;
 use crate::common::skip::skip;
 use serde_json::json;
+use std::os::unix::fs::PermissionsExt;
 
 /// A MAIN with a file of LFS whose content is checked out, as `git lfs` makes it. `None` where git-lfs is not installed.
 fn with_lfs() -> Option<Flower> {
@@ -140,6 +141,51 @@ fn where_main_has_pointers_a_landing_writes_pointers() {
     // Its content is there all the same.
     flower.git(&flower.repo, &["lfs", "checkout", "b.bin"]);
     assert_eq!(fs::read(flower.repo.join("b.bin")).unwrap(), content(2));
+}
+
+/// A kill leaves up to a gigabyte.
+#[test]
+fn a_content_that_a_kill_left_incomplete_is_deleted_at_the_next_start() {
+    let flower = Flower::new();
+    prepare(&flower);
+    flower.ok(&["down"]);
+    let drafts = flower_git::lfs::drafts(&flower.repo.join(".git/lfs/objects"));
+    put(&flower, &drafts.join("1-0"), "half of it");
+    flower.start();
+    assert!(!drafts.exists());
+}
+
+#[test]
+fn many_pointers_are_read_by_one_git() {
+    let mut flower = Flower::new();
+    put(&flower, &flower.repo.join(".gitattributes"), "*.bin filter=lfs diff=lfs merge=lfs -text\n");
+    flower.git(&flower.repo, &["add", "."]);
+    flower.git(&flower.repo, &["commit", "--quiet", "--message", "attributes"]);
+    let (bin, log) = (flower.dir().join("bin"), flower.dir().join("commands"));
+    let path = std::env::var("PATH").unwrap();
+    let real = path.split(':').map(|dir| Path::new(dir).join("git")).find(|git| git.exists()).expect("git");
+    put(
+        &flower,
+        &bin.join("git"),
+        format!("#!/bin/sh\necho \"$*\" >> {}\nexec {} \"$@\"\n", log.display(), real.display()),
+    );
+    fs::set_permissions(bin.join("git"), fs::Permissions::from_mode(0o755)).unwrap();
+    flower.env("PATH", &format!("{}:{path}", bin.display()));
+    prepare(&flower);
+    new(&flower, "one", &["--linked", "--lfs-pointers"]);
+    let dir = tree(&flower, "one");
+    for n in 0..30 {
+        let pointer = format!("version https://git-lfs.github.com/spec/v1\noid sha256:{n:064x}\nsize 3\n");
+        put(&flower, &dir.join(format!("{n}.bin")), pointer);
+    }
+    let without = ["-c", "filter.lfs.process=", "-c", "filter.lfs.clean=", "-c", "filter.lfs.required=false"];
+    flower.git(&dir, &[&without[..], &["add", "."]].concat());
+    flower.git(&dir, &[&without[..], &["commit", "--quiet", "--message", "pointers"]].concat());
+    fs::write(&log, "").unwrap();
+    flower.ok(&["land", "one", "--wait"]);
+    let log = fs::read_to_string(&log).unwrap();
+    let single = log.lines().filter(|line| line.contains("cat-file blob")).count();
+    assert!(log.contains("cat-file") && single < 10, "{single}: {log}");
 }
 
 #[test]

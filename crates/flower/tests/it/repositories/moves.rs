@@ -188,6 +188,8 @@ fn a_copy_is_a_project_of_its_own_and_the_original_goes_on() {
     // It cannot take the place of the original.
     let error = flower.fails(&["project", "move", "repo", copy.to_str().unwrap()], 4);
     says(&error["message"], "is still at");
+    says(&error["hints"], "`flower up` in it");
+    assert!(!error["hints"].to_string().contains("`mv "), "it would end inside of the copy: {error}");
     flower.ok(&["doctor"]);
     flower.json_in(&copy, &["worktree", "new", "fresh"]);
     let made = ["worktree", "shell", "fresh", "--", "sh", "-ec", "echo 1 > c; git add -A; git commit -qm c"];
@@ -197,6 +199,50 @@ fn a_copy_is_a_project_of_its_own_and_the_original_goes_on() {
     flower.git(&copy, &["worktree", "prune"]);
     flower.json_in(&copy, &["worktree"]);
     goes_on_here(&flower);
+}
+
+#[test]
+fn a_copy_does_not_take_the_worktrees_of_an_original_that_is_away() {
+    let mut flower = Flower::new();
+    at_work(&flower);
+    let copy = flower.dir().join("copy");
+    let copied = Command::new("cp").args(["-a".as_ref(), flower.repo.as_os_str(), copy.as_os_str()]).status().unwrap();
+    assert!(copied.success());
+    assert_eq!(flower.json_in(&copy, &["up"])["project"], "copy");
+    flower.ok(&["down"]);
+    let dot_git = flower.dir().join("mine/.git");
+    let before = fs::read_to_string(&dot_git).unwrap();
+    let back = move_away(&mut flower, "elsewhere");
+    assert_eq!(flower.json_in(&copy, &["up"])["project"], "copy");
+    assert_eq!(fs::read_to_string(&dot_git).unwrap(), before);
+    // A move of the copy does not take them either.
+    flower.ok(&["down"]);
+    let moved = flower.dir().join("moved-copy");
+    fs::rename(&copy, &moved).unwrap();
+    assert_eq!(flower.json_in(&moved, &["up"])["project"], "copy");
+    assert_eq!(fs::read_to_string(&dot_git).unwrap(), before);
+    fs::rename(&flower.repo, &back).unwrap();
+    flower.repo = back;
+    goes_on_here(&flower);
+}
+
+#[test]
+fn a_clone_in_the_old_place_does_not_become_the_project() {
+    let mut flower = Flower::new();
+    at_work(&flower);
+    flower.ok(&["down"]);
+    let from = move_away(&mut flower, "elsewhere");
+    flower.git(flower.dir(), &["clone", "--quiet", flower.repo.to_str().unwrap(), from.to_str().unwrap()]);
+    let away = flower.dir().to_owned();
+    // Each of these starts a daemon.
+    for _ in 0..2 {
+        assert_eq!(flower.json_in(&away, &["project"])[0]["root"], from.to_str().unwrap());
+        flower.ok(&["down"]);
+        assert!(!from.join(".git/flower-project").exists());
+    }
+    let up = flower.start();
+    assert_eq!((&up["project"], &up["moved_from"]), (&"repo".into(), &from.to_str().unwrap().into()), "{up}");
+    goes_on(&flower);
 }
 
 /// As [`goes_on`], for a repository beside which there is a copy.

@@ -13,7 +13,8 @@ fn everything_of_a_renamed_project_goes_on() {
     flower.ok(&["brief", "new", "Dark mode"]);
     flower.ok(&["freeze"]);
     flower.ok(&["land", "one"]);
-    let renamed = flower.json(&["project", "rename", "repo", "shop"]);
+    // As it is recorded, without the space.
+    let renamed = flower.json(&["project", "rename", "repo", "shop "]);
     assert_eq!((&renamed["name"], &renamed["root"]), (&"shop".into(), &flower.repo.to_str().unwrap().into()));
     for again in [false, true] {
         if again {
@@ -80,6 +81,21 @@ fn the_old_name_is_an_error_that_names_the_new_one() {
     // With the project its former names are free.
     flower.ok(&["project", "remove", "repo"]);
     flower.ok(&["project", "rename", "other", "shop"]);
+}
+
+#[test]
+fn a_new_project_with_the_name_of_a_renamed_one_has_folders_of_its_own() {
+    let flower = Flower::new();
+    prepare(&flower);
+    flower.ok(&["project", "rename", "repo", "shop"]);
+    flower.ok(&["project", "remove", "shop"]);
+    let shop = flower.make_repository("shop");
+    assert_eq!(flower.json_in(&shop, &["up"])["project"], "shop");
+    let path = flower.json_in(&shop, &["worktree", "new", "one", "--linked"])["path"].clone();
+    assert_eq!(path, flower.home.join("worktrees/shop/one").to_str().unwrap());
+    flower.ok(&["down"]);
+    let shown = flower.json_in(&shop, &["worktree", "show", "one"]);
+    assert_eq!((&shown["path"], &shown["state"]), (&path, &"ready".into()), "{shown:#}");
 }
 
 #[test]

@@ -79,6 +79,28 @@ fn the_shell_that_asks_is_not_taken_for_work() {
     }
 }
 
+/// As Claude Code does, which a person starts in the directory.
+#[test]
+fn a_program_that_runs_flower_mcp_is_at_work() {
+    let flower = with_one(&["--linked"]);
+    let dir = tree(&flower, "one");
+    commit_in_main(&flower, "theirs", "theirs");
+    let mut agent = Command::new("sh");
+    agent.args(["-c", "\"$1\" mcp; true", "sh"]).arg(&flower.program).stdin(Stdio::piped()).stdout(Stdio::null());
+    let mut agent = flower.in_own_environment(&mut agent).current_dir(&dir).spawn().expect("a shell");
+    let is_mcp = |pid: &rustix::process::Pid| {
+        fs::read(format!("/proc/{pid}/cmdline")).is_ok_and(|line| line.ends_with(b"\0mcp\0"))
+    };
+    eventually("flower mcp runs", || children(agent.id()).iter().any(is_mcp).then_some(()));
+    let busy = sync(&flower, "one");
+    assert_eq!(busy["merged"], false, "{busy}");
+    says(&busy["reason"], &format!("process {} (", agent.id()));
+    assert!(!dir.join("theirs").exists());
+    drop(agent.stdin.take());
+    agent.wait().expect("it ends with its input");
+    assert_eq!(sync(&flower, "one")["merged"], true);
+}
+
 #[test]
 fn a_conflict_names_its_paths_and_changes_nothing() {
     for seal in ["--sealed", "--linked"] {
