@@ -65,10 +65,15 @@ impl Tools {
         }
     }
 
-    /// The tools that the caller's role can use. An agent that asks for them has them.
+    /// The tools that the caller can use. An agent that asks for them has them.
     pub fn list(&self, caller: &Caller) -> Vec<&'static str> {
         self.agents.note_tools_listed(caller);
-        tools_of(caller.role)
+        let mut tools = tools_of(caller.role);
+        // flower has claimed the work of an agent that it has started, and the first prompt has the brief.
+        if self.agents.has_work(caller) {
+            tools.retain(|tool| *tool != "start_work");
+        }
+        tools
     }
 
     /// Runs a tool, and adds a notice about ignored arguments and the caller's inbox to the answer.
