@@ -2,6 +2,7 @@
 
 #![allow(dead_code, reason = "each test program uses its own part")]
 
+pub mod guide;
 pub mod http;
 pub mod skip;
 pub mod work;

@@ -290,7 +290,7 @@ fn settings(model: &Model) -> String {
     format!("[worktree]\nread = {read}\nconnect = [{}]\n\n[checks]\ntest = {{ run = \"true\" }}\n", model.port)
 }
 
-fn agents() -> PathBuf {
+pub fn agents() -> PathBuf {
     let folder = std::env::var_os(AGENTS);
     let folder = folder.unwrap_or_else(|| panic!("{AGENTS} is not set; run `cargo xtask test --real-agents`"));
     PathBuf::from(folder).canonicalize().expect("the folder of the agents")

@@ -2,10 +2,12 @@
 //! the model is tested.
 
 mod acp;
-mod agent;
+pub mod agent;
 mod claude;
 mod codex;
 mod gemini;
 mod model;
 mod opencode;
+mod qwen;
+mod terminal;
 mod wire;
