@@ -5,6 +5,7 @@
 pub mod guide;
 pub mod http;
 pub mod skip;
+pub mod tokens;
 pub mod work;
 
 use http::Request;

@@ -5,6 +5,7 @@ mod acp;
 pub mod agent;
 mod claude;
 mod codex;
+mod figures;
 mod gemini;
 mod model;
 mod opencode;
