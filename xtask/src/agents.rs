@@ -1,12 +1,18 @@
-//! Installs the real agents that tests start: exact versions, in a folder below `target`.
+//! Installs the real agents and MCP clients that tests start: exact versions, in a folder below `target`.
 //!
-//! Install scripts of packages do not run: their code runs only inside flower's jail.
+//! Install scripts of packages do not run: the code of agents runs only inside flower's jail.
 
 use std::fs;
 use std::os::unix::fs::PermissionsExt as _;
 use std::path::{Path, PathBuf};
 
 use crate::run::{Program, minutes, seconds, target_folder};
+
+pub(crate) const HELP: &str = "\
+Install the real agents and MCP clients that tests start, below `target`
+
+Usage: cargo xtask agents
+";
 
 /// The environment variable with the folder of the agents, for tests.
 pub(crate) const VARIABLE: &str = "FLOWER_REAL_AGENTS";
@@ -27,9 +33,11 @@ enum Start {
     Script(&'static str),
     /// The program for this platform, which the package's install script would put in its place.
     Program,
+    /// What npm itself links to.
+    Link,
 }
 
-const AGENTS: [Agent; 6] = [
+const AGENTS: [Agent; 8] = [
     Agent {
         command: "claude",
         package: "@anthropic-ai/claude-code",
@@ -75,7 +83,23 @@ const AGENTS: [Agent; 6] = [
         start: Start::Program,
         program: Some("opencode"),
     },
+    Agent { command: "qwen", package: "@qwen-code/qwen-code", version: "0.24.4", start: Start::Link, program: None },
+    // An MCP client; its command-line mode is tested.
+    Agent {
+        command: "mcp-inspector",
+        package: "@modelcontextprotocol/inspector",
+        version: "2.12.0",
+        start: Start::Script("clients/launcher/build/index.js"),
+        program: None,
+    },
 ];
+
+/// An agent of Python, in a virtual environment of its own in the folder `aider`.
+const AIDER: &str = "aider";
+const AIDER_PACKAGE: &str = "aider-chat";
+const AIDER_VERSION: &str = "0.86.2";
+/// The minor versions of Python 3 that it supports.
+const AIDER_PYTHON: std::ops::RangeInclusive<u32> = 10..=12;
 
 /// The agents need at least this version of Node.js; if the system's is older, `NODE` is installed.
 const MIN_NODE: u32 = 22;
@@ -84,15 +108,25 @@ const NODE: &str = "24.21.0";
 /// Lists the packages of a finished installation; written last.
 const STAMP: &str = "installed";
 
+pub(crate) fn run(arguments: &[String]) -> Result<(), String> {
+    match arguments.first() {
+        Some(unknown) => Err(format!("unknown argument `{unknown}`\n\n{HELP}")),
+        None => require().map(|_| ()),
+    }
+}
+
 /// The folder with the agents, installed if necessary. Commands are in `bin`; all they need is in the folder or below `/usr`.
 pub(crate) fn require() -> Result<PathBuf, String> {
-    let target = target_folder();
+    let target = std::path::absolute(target_folder()).map_err(|error| error.to_string())?;
     let folder = target.join("real-agents");
     let system_node = system_node();
     let wanted = packages(system_node.is_some())?;
-    let stamp = wanted.iter().map(|(name, version)| format!("{name} {version}\n")).collect::<String>();
+    let of_npm = wanted.iter().map(|(name, version)| format!("{name} {version}\n")).collect::<String>();
+    let stamp = format!("{of_npm}{AIDER_PACKAGE} {AIDER_VERSION}\n");
     let is_complete = || wanted.iter().all(|(name, version)| require_version(&folder, name, version).is_ok());
     if fs::read_to_string(folder.join(STAMP)).is_ok_and(|found| found == stamp) && is_complete() {
+        // `target` may have been moved.
+        name_python(&folder, &folder).map_err(|error| format!("`{AIDER}` cannot be used: {error}"))?;
         eprintln!("the agents are in `{}`", folder.display());
         return Ok(folder);
     }
@@ -122,11 +156,17 @@ fn install(
     for (name, version) in wanted {
         require_version(draft, name, version)?;
     }
+    install_aider(draft, folder)?;
     let brought = Path::new("../node_modules").join(node_package().unwrap_or_default()).join("bin/node");
     std::os::unix::fs::symlink(system_node.unwrap_or(&brought), draft.join("bin/node")).map_err(io)?;
     for agent in AGENTS {
         let file = draft.join("bin").join(agent.command);
         let text = match agent.start {
+            Start::Link => {
+                let by_npm = Path::new("../node_modules/.bin").join(agent.command);
+                std::os::unix::fs::symlink(by_npm, file).map_err(io)?;
+                continue;
+            }
             Start::Script(script) => launcher(agent.package, script),
             Start::Program => {
                 program_launcher(&platform_package(agent.program.unwrap_or(agent.package))?, agent.command)
@@ -153,6 +193,48 @@ fn download(draft: &Path) -> Result<(), String> {
         .leftover(draft);
     npm.run().map_err(|error| {
         format!("{error}\nthe real agents could not be installed: npm has to reach its registry, and needs about 2 GB below `target`")
+    })
+}
+
+/// Installs aider into its environment, with a link as pipx makes it. Nothing is built, so no code of a package runs.
+fn install_aider(draft: &Path, folder: &Path) -> Result<(), String> {
+    let environment = draft.join(AIDER);
+    let venv = Program::new(python()?, minutes(5)).args(["-m", "venv"]).args([&environment]).leftover(draft);
+    venv.run().map_err(|error| format!("{error}\non Debian, `python3-venv` is needed"))?;
+    let pip = Program::new(environment.join("bin/python"), minutes(15))
+        .args(["-m", "pip", "install", "--quiet", "--disable-pip-version-check", "--only-binary=:all:"])
+        .args([format!("{AIDER_PACKAGE}=={AIDER_VERSION}")])
+        .leftover(draft);
+    pip.run().map_err(|error| format!("{error}\n{AIDER} could not be installed: pip has to reach its registry"))?;
+    let link = Path::new("..").join(AIDER).join("bin").join(AIDER);
+    std::os::unix::fs::symlink(link, draft.join("bin").join(AIDER))
+        .and_then(|()| name_python(draft, folder))
+        .map_err(|error| format!("could not write below `{}`: {error}", draft.display()))
+}
+
+/// Writes into aider's script where its Python is when the folder is at `place`: a first line has to name the whole path.
+fn name_python(folder: &Path, place: &Path) -> std::io::Result<()> {
+    let below = Path::new(AIDER).join("bin");
+    let script = folder.join(&below).join(AIDER);
+    let text = fs::read_to_string(&script)?;
+    let program = text.split_once('\n').map_or("", |(_, program)| program);
+    let named = format!("#!{}\n{program}", place.join(below).join("python").display());
+    if named == text { Ok(()) } else { fs::write(script, named) }
+}
+
+/// A Python that aider supports. One below `/usr` comes first, because all jails can read it.
+fn python() -> Result<PathBuf, String> {
+    // Versions too, because the first Python on the PATH can be too new.
+    let candidates = ["/usr/bin/python3", "python3", "python3.12", "python3.11", "python3.10"];
+    let supported = candidates.into_iter().find_map(|name| {
+        let ask = "import sys, venv, ensurepip; print(sys.version_info[1], sys.executable)";
+        let output = Program::new(name, seconds(30)).args(["-c", ask]).output().ok()?;
+        let (minor, path) = output.trim().split_once(' ')?;
+        AIDER_PYTHON.contains(&minor.parse().ok()?).then(|| PathBuf::from(path))
+    });
+    supported.ok_or_else(|| {
+        let (first, last) = (AIDER_PYTHON.start(), AIDER_PYTHON.end());
+        format!("{AIDER} needs Python 3.{first} to 3.{last} with the modules `venv` and `ensurepip`: install one")
     })
 }
 
@@ -242,6 +324,19 @@ mod tests {
     fn versions_are_read_as_node_prints_them() {
         for (output, expected) in [("v24.21.0\n", Some(24)), ("v9.0.0", Some(9)), ("24.0.0", None), ("", None)] {
             assert_eq!(major(output), expected, "{output}");
+        }
+    }
+
+    #[test]
+    fn the_script_of_aider_names_its_python_after_a_move() {
+        let scratch = crate::story::scratch::Scratch::new("flower-aider-test").unwrap();
+        let bin = scratch.path().join("aider/bin");
+        fs::create_dir_all(&bin).unwrap();
+        fs::write(bin.join("aider"), "#!/elsewhere/aider/bin/python\nimport sys\n").unwrap();
+        for _ in 0..2 {
+            name_python(scratch.path(), Path::new("/new")).unwrap();
+            let text = fs::read_to_string(bin.join("aider")).unwrap();
+            assert_eq!(text, "#!/new/aider/bin/python\nimport sys\n");
         }
     }
 

@@ -50,6 +50,12 @@ const SUBCOMMANDS: &[Subcommand] = &[
         run: licences::run,
     },
     Subcommand {
+        name: "agents",
+        about: "Install the real agents and MCP clients of the tests",
+        help: agents::HELP,
+        run: agents::run,
+    },
+    Subcommand {
         name: "repositories",
         about: "Fetch the sources and programs of the tests on real repositories",
         help: repositories::HELP,

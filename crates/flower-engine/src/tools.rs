@@ -14,6 +14,7 @@ use super::projects::ProjectChoice;
 use crate::{Access, Agents, Briefs, Dispatcher, Leases, MergeQueue, Messages, Overview, Projects};
 use flower_contract::error::{Problem, ProblemKind};
 use flower_contract::view::ToolAnswer;
+use flower_core::readiness::DispatchKind;
 use flower_core::{Caller, Role};
 use serde::de::DeserializeOwned;
 use serde_json::{Map, Value};
@@ -65,10 +66,26 @@ impl Tools {
         }
     }
 
-    /// The tools that the caller's role can use. An agent that asks for them has them.
-    pub fn list(&self, caller: &Caller) -> Vec<&'static str> {
+    /// The tools that the caller can use. An agent that asks for them has them.
+    pub async fn list(&self, caller: &Caller) -> Vec<&'static str> {
         self.agents.note_tools_seen(caller);
-        tools_of(caller.role)
+        // flower has claimed the work of an agent that it has started, and the first prompt has the brief.
+        let is_started = self.agents.has_work(caller);
+        // A brief that is built has an accepted spec, which is refined.
+        let builds = match caller.run {
+            Some(run) => self
+                .dispatcher
+                .get(run.dispatch)
+                .await
+                .is_ok_and(|dispatch| matches!(dispatch.kind, DispatchKind::Build | DispatchKind::Fix)),
+            None => false,
+        };
+        let can_use = |tool: &&str| match *tool {
+            "start_work" => !is_started,
+            "propose_plan" => !builds,
+            _ => true,
+        };
+        tools_of(caller.role).into_iter().filter(can_use).collect()
     }
 
     /// Runs a tool, and adds a notice about ignored arguments and the caller's inbox to the answer.

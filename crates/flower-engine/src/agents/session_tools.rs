@@ -91,6 +91,11 @@ impl Agents {
         }
     }
 
+    /// Whether flower has started this agent for work, which is claimed for it.
+    pub(crate) fn has_work(&self, caller: &Caller) -> bool {
+        self.handles().iter().any(|handle| handle.name == caller.actor.name && handle.work().is_some())
+    }
+
     /// Waits until the agent has asked for flower's tools. Whether it has in time.
     pub(super) async fn wait_for_tools(&self, handle: &AgentHandle, timeout: Duration) -> bool {
         let mut connected = handle.watch_connected();

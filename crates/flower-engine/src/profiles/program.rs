@@ -101,6 +101,11 @@ pub fn find_in(profile: &Profile, search: &SearchPath) -> Result<Program, Missin
         folders: Vec::new(),
         version: package.as_ref().and_then(|package| package.version.clone()),
     };
+    // A program in a virtual environment of Python needs all of it, and the Python that it was made from.
+    if let Some(environment) = python_environment(&real).filter(|folder| search.may_expose(folder)) {
+        program.add_readable(environment.to_owned());
+        program.add_interpreter(&environment.join("bin/python"), false, search);
+    }
     program.add_with_folder(&path, search);
     let folder = package.as_ref().map_or(&*real, |package| &package.folder);
     match node::outermost_modules(folder, search).or(package.as_ref().map(|package| package.folder.clone())) {
@@ -171,6 +176,12 @@ impl Program {
             None => self.add_with_folder(&real, search),
         }
     }
+}
+
+/// The virtual environment, made by `venv`, pipx or uv, that a program is installed in.
+fn python_environment(real: &Path) -> Option<&Path> {
+    let environment = real.parent().filter(|bin| bin.ends_with("bin"))?.parent()?;
+    environment.join("pyvenv.cfg").is_file().then_some(environment)
 }
 
 /// The interpreters in the first line of a script: `#!/usr/bin/env -S node --x` needs `env` and `node`.
@@ -294,6 +305,24 @@ mod tests {
         assert_eq!(program.version.as_deref(), Some("0.99.1"));
         let below: Vec<&Path> = program.read.iter().filter_map(|path| path.strip_prefix(&machine.home).ok()).collect();
         assert_eq!(below, ["tools/bin", "tools/lib/node_modules"].map(Path::new));
+    }
+
+    #[test]
+    fn a_program_of_python_is_shown_with_its_environment_and_its_python() {
+        let machine = Machine::new();
+        let environment = machine.home.join(".local/share/pipx/venvs/tool");
+        let python = machine.program(".pyenv/versions/3.11.7/bin/python3.11", "");
+        fs::create_dir_all(machine.home.join(".pyenv/versions/3.11.7/lib")).unwrap();
+        // pip writes this if the path to the Python is too long for a first line.
+        let start = "#!/bin/sh\n'''exec' x\n";
+        let script = machine.program(".local/share/pipx/venvs/tool/bin/tool", start);
+        fs::write(environment.join("pyvenv.cfg"), "home = x\n").unwrap();
+        symlink(python, environment.join("bin/python")).unwrap();
+        symlink(script, machine.home.join(".local/bin/tool")).unwrap();
+        let config = Config::parse("[agents.own]\nprotocol = \"pty\"\ncommand = [\"tool\"]\n").unwrap();
+        let program = find_in(config.profile("own").unwrap(), &machine.search).unwrap();
+        let below: Vec<&Path> = program.read.iter().filter_map(|path| path.strip_prefix(&machine.home).ok()).collect();
+        assert_eq!(below, [".local/share/pipx/venvs/tool", ".pyenv/versions/3.11.7", ".local/bin"].map(Path::new));
     }
 
     #[test]

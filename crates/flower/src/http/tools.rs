@@ -16,7 +16,7 @@ use utoipa::IntoParams;
 #[utoipa::path(get, path = "/api/tools", tag = "tools",
     responses((status = 200, body = Vec<String>), (status = "4XX", body = ProblemEnvelope)))]
 pub(super) async fn list_tools(State(app): State<Arc<App>>, Who(caller): Who) -> Json<Vec<&'static str>> {
-    Json(app.tools.list(&caller))
+    Json(app.tools.list(&caller).await)
 }
 
 /// Runs an MCP tool. The body contains its arguments.

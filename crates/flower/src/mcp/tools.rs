@@ -126,7 +126,7 @@ fn make() -> Vec<Tool> {
             "End your work; all must be committed",
             json!({
                 "dispatch": int(),
-                "fence": described(int(), "from start_work"),
+                "fence": described(int(), "given with the work"),
                 "summary": text(),
                 "not_done": text(),
                 "failed": flag(),

@@ -33,7 +33,7 @@ impl Local {
 
 impl Backend for Local {
     async fn tools(&self, from: &Extensions) -> Result<Vec<String>, Problem> {
-        Ok(self.app.tools.list(&caller(from)?).into_iter().map(str::to_owned).collect())
+        Ok(self.app.tools.list(&caller(from)?).await.into_iter().map(str::to_owned).collect())
     }
 
     async fn call(&self, from: &Extensions, tool: &str, arguments: JsonObject) -> Result<ToolAnswer, Problem> {

@@ -9,6 +9,7 @@ mod logs;
 mod masking;
 mod oddities;
 mod outages;
+mod overhead;
 mod permissions;
 mod spend;
 mod stage;

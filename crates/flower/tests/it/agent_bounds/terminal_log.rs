@@ -1,13 +1,13 @@
 //! Agents in a terminal for those who are not at it: what they print, what they leave, and why their work was refused.
 
 use crate::agent_bounds::stage::{Stage, play, shell};
+use crate::common::guide::{config, terminal_profiles};
 use crate::common::skip::skip;
 use crate::common::work::{put, says};
 use crate::common::{Flower, eventually};
 use serde_json::{Value, json};
 use std::fs;
 use std::os::unix::fs::PermissionsExt;
-use std::path::Path;
 use std::process::Command;
 
 #[test]
@@ -100,17 +100,8 @@ fn the_reason_of_a_refusal_is_in_the_next_prompt() {
 /// say.
 #[test]
 fn the_profiles_of_the_guide_start_their_programs() {
-    let guide =
-        fs::read_to_string(Path::new(env!("CARGO_MANIFEST_DIR")).join("../../docs/guide.md")).expect("the guide");
-    let block: String = guide
-        .lines()
-        .skip_while(|line| !line.starts_with("    [agents.aider]"))
-        .take_while(|line| line.starts_with("    "))
-        .map(|line| format!("{}\n", &line[4..]))
-        .collect();
-    let table: toml::Table = block.parse().expect("the guide has TOML");
-    let agents = table["agents"].as_table().expect("profiles");
-    assert!(agents.len() >= 2, "{block}");
+    let agents = &terminal_profiles();
+    assert!(agents.len() >= 3, "{agents:?}");
     let mut flower = Flower::new();
     let bin = flower.dir().join("bin");
     fs::create_dir(&bin).expect("a folder");
@@ -133,7 +124,7 @@ fn the_profiles_of_the_guide_start_their_programs() {
     }
     let path = std::env::var("PATH").expect("a path");
     flower.env("PATH", &format!("{}:{path}", bin.display()));
-    let stage = Stage::of(flower, &(play("play", &[], "") + &block));
+    let stage = Stage::of(flower, &(play("play", &[], "") + &config(agents)));
     for (name, profile) in agents {
         let brief = stage.brief(name, "say nothing").to_string();
         stage.ok(&["dispatch", &brief, "--agent", name]);

@@ -2,8 +2,10 @@
 
 #![allow(dead_code, reason = "each test program uses its own part")]
 
+pub mod guide;
 pub mod http;
 pub mod skip;
+pub mod tokens;
 pub mod work;
 
 use http::Request;

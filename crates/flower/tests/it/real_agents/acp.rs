@@ -100,13 +100,13 @@ fn claude_may_not_even_if_it_may() {
 }
 
 /// What is different from one agent to the next.
-struct Acp {
-    profile: &'static str,
+pub(super) struct Acp {
+    pub(super) profile: &'static str,
     version: &'static str,
     /// Steps before flower's tools can be called.
-    first: fn() -> Vec<Step>,
+    pub(super) first: fn() -> Vec<Step>,
     edit: fn(&str, &str, &str) -> Vec<Step>,
-    shell: fn(&str) -> Step,
+    pub(super) shell: fn(&str) -> Step,
     /// Makes a file with its own tool.
     outside: fn(&Path) -> Step,
     /// What it calls a tool of flower.
@@ -131,7 +131,7 @@ fn mcp_tool(name: &str) -> String {
     format!("mcp__flower__{name}")
 }
 
-const CLAUDE: Acp = Acp {
+pub(super) const CLAUDE: Acp = Acp {
     profile: "claude",
     version: "0.99.1",
     first: Vec::new,
@@ -150,7 +150,7 @@ const CLAUDE: Acp = Acp {
     model: "default",
 };
 
-const CODEX: Acp = Acp {
+pub(super) const CODEX: Acp = Acp {
     profile: "codex",
     version: "2.6.0",
     first: || {
@@ -174,7 +174,7 @@ const CODEX: Acp = Acp {
     model: "gpt-5.5",
 };
 
-const GEMINI: Acp = Acp {
+pub(super) const GEMINI: Acp = Acp {
     profile: "gemini",
     version: "0.61.0",
     first: Vec::new,
@@ -194,7 +194,7 @@ const GEMINI: Acp = Acp {
     model: "gemini-2.5-pro",
 };
 
-const OPENCODE: Acp = Acp {
+pub(super) const OPENCODE: Acp = Acp {
     profile: "opencode",
     version: "1.18.33",
     first: Vec::new,
@@ -216,9 +216,9 @@ const OPENCODE: Acp = Acp {
 };
 
 /// A served repository with an accepted brief, and a flower that finds the agents on its PATH.
-struct Field {
+pub(super) struct Field {
     flower: Flower,
-    model: Model,
+    pub(super) model: Model,
     agent: &'static Acp,
     main: Snapshot,
 }
@@ -229,7 +229,7 @@ impl Acp {
     }
 
     /// With the numbers that stand in the first prompt.
-    fn hand_back(&self) -> Step {
+    pub(super) fn hand_back(&self) -> Step {
         Step::call_as_told(&(self.tool)("hand_back"), |told| {
             let (dispatch, fence) = (number_in(told, "dispatch=")?, number_in(told, "fence=")?);
             Ok(json!({ "dispatch": dispatch, "fence": fence, "summary": "It greets flower." }))
@@ -452,7 +452,7 @@ fn is_resumed(agent: &'static Acp) {
 }
 
 impl Field {
-    fn new(agent: &'static Acp, ask_timeout: &str) -> Field {
+    pub(super) fn new(agent: &'static Acp, ask_timeout: &str) -> Field {
         let (mut flower, model) = (Flower::new(), Model::start());
         flower.env("PATH", path().to_str().expect("UTF-8"));
         flower.env("ANTHROPIC_API_KEY", KEY);
@@ -496,7 +496,7 @@ impl Field {
         script
     }
 
-    fn dispatch(&self) {
+    pub(super) fn dispatch(&self) {
         let asked = self.flower.json(&["dispatch", "1", "--agent", self.agent.profile]);
         assert_eq!(asked["worktree"], WORKTREE, "{asked:#}");
     }
@@ -510,7 +510,7 @@ impl Field {
         self.agent()["name"].as_str().expect("a name").to_owned()
     }
 
-    fn entries(&self) -> Vec<Value> {
+    pub(super) fn entries(&self) -> Vec<Value> {
         let all = self.flower.json(&["agent", "log", &self.name(), "--all"]);
         all.as_array().cloned().unwrap_or_default()
     }
@@ -569,7 +569,7 @@ impl Field {
         assert_main_is_whole(&self.flower);
     }
 
-    fn assert_landed(&self) {
+    pub(super) fn assert_landed(&self) {
         let flower = &self.flower;
         let start = Instant::now();
         loop {
@@ -577,7 +577,8 @@ impl Field {
             if dispatch["state"] == "landed" {
                 break;
             }
-            let open = ["executing", "handed_back", "requested"].iter().any(|state| dispatch["state"] == *state);
+            let open =
+                ["requested", "claimed", "executing", "handed_back"].iter().any(|state| dispatch["state"] == *state);
             assert!(open && start.elapsed() < DEADLINE, "it does not land: {dispatch:#}\n{}", self.told());
             std::thread::sleep(Duration::from_millis(50));
         }
@@ -618,7 +619,7 @@ fn config(model: &Model, ask_timeout: &str) -> String {
     )
 }
 
-fn patiently<T>(what: &str, mut ask: impl FnMut() -> Option<T>) -> T {
+pub(super) fn patiently<T>(what: &str, mut ask: impl FnMut() -> Option<T>) -> T {
     let start = Instant::now();
     loop {
         if let Some(answer) = ask() {
@@ -630,7 +631,7 @@ fn patiently<T>(what: &str, mut ask: impl FnMut() -> Option<T>) -> T {
 }
 
 /// A process and all below it, each with its time of birth: a number alone may be given again.
-fn family(pid: u32) -> BTreeMap<u32, String> {
+pub(super) fn family(pid: u32) -> BTreeMap<u32, String> {
     let mut all = BTreeMap::new();
     let mut next = vec![pid];
     while let Some(pid) = next.pop() {
@@ -646,7 +647,7 @@ fn family(pid: u32) -> BTreeMap<u32, String> {
 }
 
 /// Of a process that is at work; a zombie is not.
-fn birth_of(pid: u32) -> Option<String> {
+pub(super) fn birth_of(pid: u32) -> Option<String> {
     let stat = fs::read_to_string(format!("/proc/{pid}/stat")).ok()?;
     let fields: Vec<&str> = stat.rsplit_once(')')?.1.split_whitespace().collect();
     (fields.first() != Some(&"Z")).then(|| fields.get(19).map(|birth| (*birth).to_owned())).flatten()

@@ -48,6 +48,8 @@ pub struct Stage {
     brief: u64,
     dispatch: u64,
     token: String,
+    /// What a person gives to the agent.
+    packet: String,
 }
 
 /// With an agent that is started by hand.
@@ -112,6 +114,28 @@ pub fn does_its_work(stage: &Stage, agent: Agent) {
     assert!(!asked.iter().any(|asked| asked.body.to_string().contains(&stage.token)), "the model hears no token");
 
     stage.assert_recorded("mcp");
+    stage.assert_landed();
+}
+
+/// The shortest run with a packet: two calls of flower.
+pub fn calls_flower_twice(stage: &Stage, agent: Agent) {
+    let dispatch = stage.dispatch;
+    let tool = |name: &str| format!("mcp__flower__{name}");
+    let mut script = agent.first;
+    let claimed = script.len();
+    script.push(Step::call(&tool("start_work"), json!({ "dispatch": dispatch })));
+    script.push((agent.shell)(&format!("echo '{AFTER}' > {FILE} && git commit --all --message 'Greet flower'")));
+    script.push(Step::call_with(&tool("hand_back"), move |results| {
+        let fence = number_in(&results[claimed], "fence")?;
+        Ok(json!({ "dispatch": dispatch, "fence": fence, "summary": "It greets flower." }))
+    }));
+    script.push(Step::say("It is handed back."));
+    let steps = script.len();
+    stage.model.play(script);
+    let output = (agent.start)(stage, &stage.packet);
+    let told = stage.told(&output);
+    assert_eq!((stage.model.trouble(), output.code, stage.results().len()), (vec![], 0, steps - 1), "{told}");
+    stage.assert_lands();
     stage.assert_landed();
 }
 
@@ -193,8 +217,9 @@ impl Stage {
         let asked = flower.json(&["dispatch", &brief.to_string(), "--worktree", WORKTREE]);
         let dispatch = asked["id"].as_u64().expect("a number");
         let packet = flower.json(&["dispatch", "packet", &dispatch.to_string()]);
-        let token = packet["token"].as_str().expect("a token").to_owned();
-        let stage = Stage { flower, model, brief, dispatch, token };
+        let text = |name: &str| packet[name].as_str().expect("a text").to_owned();
+        let (token, packet) = (text("token"), text("text"));
+        let stage = Stage { flower, model, brief, dispatch, token, packet };
         let found = stage.run(
             &[],
             &["sh", "-ec", "for name in claude codex node flower; do command -v $name; done; flower --version"],
@@ -267,6 +292,17 @@ impl Stage {
 
     /// What was handed back lands, and flower has recorded who did what, and by which door.
     fn assert_recorded(&self, door: &str) {
+        self.assert_lands();
+        let trace = self.flower.json(&["trace", "--limit", "1000"]);
+        for kind in ["dispatch_claimed", "note_added", "dispatch_handed_back"] {
+            let event = trace.as_array().into_iter().flatten().find(|event| event["kind"] == kind);
+            let event = event.unwrap_or_else(|| panic!("no {kind}: {trace:#}"));
+            assert_eq!((&event["door"], &event["actor"]["type"]), (&json!(door), &json!("agent")), "{event:#}");
+        }
+    }
+
+    /// What was handed back lands.
+    fn assert_lands(&self) {
         let (brief, dispatch) = (self.brief.to_string(), self.dispatch.to_string());
         let mut last = Value::Null;
         eventually("what was handed back lands", || {
@@ -275,12 +311,6 @@ impl Stage {
         });
         assert_eq!(last["state"], "landed", "{last:#}");
         assert_eq!(self.flower.json(&["brief", "show", &brief])["status"], "landed");
-        let trace = self.flower.json(&["trace", "--limit", "1000"]);
-        for kind in ["dispatch_claimed", "note_added", "dispatch_handed_back"] {
-            let event = trace.as_array().into_iter().flatten().find(|event| event["kind"] == kind);
-            let event = event.unwrap_or_else(|| panic!("no {kind}: {trace:#}"));
-            assert_eq!((&event["door"], &event["actor"]["type"]), (&json!(door), &json!("agent")), "{event:#}");
-        }
     }
 }
 
@@ -290,7 +320,7 @@ fn settings(model: &Model) -> String {
     format!("[worktree]\nread = {read}\nconnect = [{}]\n\n[checks]\ntest = {{ run = \"true\" }}\n", model.port)
 }
 
-fn agents() -> PathBuf {
+pub fn agents() -> PathBuf {
     let folder = std::env::var_os(AGENTS);
     let folder = folder.unwrap_or_else(|| panic!("{AGENTS} is not set; run `cargo xtask test --real-agents`"));
     PathBuf::from(folder).canonicalize().expect("the folder of the agents")

@@ -1,9 +1,19 @@
 //! The real Claude Code.
 
 use crate::common::Output;
-use crate::real_agents::agent::{Agent, Stage, cannot_leave, does_its_work, on_loopback, works_by_commands};
+use crate::real_agents::agent::{
+    Agent, Stage, calls_flower_twice, cannot_leave, does_its_work, on_loopback, works_by_commands,
+};
 use crate::real_agents::model::Step;
 use serde_json::json;
+
+#[test]
+#[ignore = "starts a real agent: cargo xtask test --real-agents"]
+fn claude_code_with_a_packet_calls_flower_twice() {
+    on_loopback("real_agents::claude::claude_code_with_a_packet_calls_flower_twice", |stage| {
+        calls_flower_twice(stage, claude());
+    });
+}
 
 #[test]
 #[ignore = "starts a real agent: cargo xtask test --real-agents"]

@@ -2,10 +2,13 @@
 //! the model is tested.
 
 mod acp;
-mod agent;
+pub mod agent;
 mod claude;
 mod codex;
+mod figures;
 mod gemini;
 mod model;
 mod opencode;
+mod qwen;
+mod terminal;
 mod wire;

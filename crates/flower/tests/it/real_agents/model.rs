@@ -33,6 +33,8 @@ pub enum Step {
         tool: String,
         arguments: Box<Told>,
     },
+    /// A whole step, made from everything that the user has told.
+    Made(Box<Made>),
     /// Says that it waits, until the user has told these words.
     Await {
         words: String,
@@ -40,7 +42,10 @@ pub enum Step {
     },
 }
 
+/// Made from everything that the user has told.
+type Written = dyn Fn(&[String]) -> Option<String> + Send + Sync;
 type Later = dyn Fn(&[String]) -> Result<Step, String> + Send + Sync;
+type Made = dyn Fn(&str) -> Step + Send + Sync;
 type Told = dyn Fn(&str) -> Result<Value, String> + Send + Sync;
 
 /// Made from what the tools have answered so far; or why that cannot be.
@@ -74,6 +79,11 @@ impl Step {
         Step::Told { tool: tool.to_owned(), arguments: Box::new(arguments) }
     }
 
+    /// A step that is made of words, which are made from everything that the user has told.
+    pub fn call_told(make: fn(&str) -> Step, words: impl Fn(&str) -> String + Send + Sync + 'static) -> Step {
+        Step::Made(Box::new(move |told| make(&words(told))))
+    }
+
     /// The step, once the user has told these words. Until then it ends its turn.
     pub fn once_told(words: &str, then: Step) -> Step {
         Step::Await { words: words.to_owned(), then: Box::new(then) }
@@ -82,6 +92,7 @@ impl Step {
     fn play(&self, offered: &[wire::Tool], results: &[String], told: &[String]) -> Result<Reply, String> {
         let (name, arguments) = match self {
             Step::Say(text) => return Ok(Reply::Text(text.clone())),
+            Step::Made(step) => return step(&told.join("\n")).play(offered, results, told),
             Step::Later(step) => return step(results)?.play(offered, results, told),
             Step::Await { words, then } => {
                 return match told.iter().any(|told| told.contains(words.as_str())) {
@@ -125,6 +136,8 @@ struct Shared {
     before: Mutex<Option<usize>>,
     /// The answer to a request that ends with this text, at any step.
     aside: Mutex<Option<(String, String)>>,
+    /// The answer to an agent that offers no tools, because it edits by text.
+    written: Mutex<Option<Box<Written>>>,
     /// The step that is not answered for now.
     held: tokio::sync::watch::Sender<Option<usize>>,
     asked: Mutex<Vec<Asked>>,
@@ -160,6 +173,11 @@ impl Model {
     /// A request with these words gets that answer, at any step.
     pub fn answer(&self, words: &str, answer: &str) {
         *lock(&self.shared.aside) = Some((words.to_owned(), answer.to_owned()));
+    }
+
+    /// What an agent that offers no tools is answered: at step 0, made from what the user has told. None: a title.
+    pub fn write(&self, text: impl Fn(&[String]) -> Option<String> + Send + Sync + 'static) {
+        *lock(&self.shared.written) = Some(Box::new(text));
     }
 
     /// A request at this step waits for its answer, until another step or none is held.
@@ -202,8 +220,9 @@ async fn handle(State(shared): State<Arc<Shared>>, method: Method, uri: Uri, bod
     let results = api.map(|api| wire::results(api, &body)).unwrap_or_default();
     let told = api.map(|api| wire::told(api, &body)).unwrap_or_default();
     let aside = shared.aside(&told).filter(|_| !offered.is_empty());
-    let held = aside.is_none() && !offered.is_empty();
-    let reply = api.map(|_| aside.unwrap_or_else(|| shared.reply(&offered, &results, &told)));
+    let written = if offered.is_empty() { shared.written(&told) } else { None };
+    let held = aside.is_none() && (!offered.is_empty() || written.is_some());
+    let reply = api.map(|_| aside.or(written).unwrap_or_else(|| shared.reply(&offered, &results, &told)));
     let (mut holding, step) = (shared.held.subscribe(), results.len());
     let tools = offered.into_iter().map(|tool| tool.name).collect();
     let asked = Asked { path: path.clone(), body: body.clone(), tools, results, reply: reply.clone() };
@@ -250,6 +269,10 @@ impl Shared {
         let aside = lock(&self.aside);
         let (words, answer) = aside.as_ref()?;
         told.last()?.contains(words).then(|| Reply::Text(answer.clone()))
+    }
+
+    fn written(&self, told: &[String]) -> Option<Reply> {
+        lock(&self.written).as_ref()?(told).map(Reply::Text)
     }
 
     fn reply(&self, offered: &[wire::Tool], results: &[String], told: &[String]) -> Reply {
