@@ -21,6 +21,7 @@ mod refused_hosts;
 mod runner;
 mod session;
 mod session_tools;
+mod shells;
 mod spend;
 mod stats;
 mod supervisor;
@@ -31,6 +32,7 @@ mod trial;
 
 pub use agent_handle::{AgentHandle, State};
 pub(crate) use session_tools::Transport;
+pub use shells::{ShellHold, ShellRequest};
 
 use super::projects::ProjectChoice;
 use crate::Setup;
@@ -52,6 +54,7 @@ use flower_core::{Agent, AgentId, BriefId, Caller, Command, DispatchId, Refusal,
 use flower_store::Store;
 use flower_store::agents as table;
 use flower_store::agents::SpentOn;
+use shells::OpenShell;
 use std::collections::{BTreeMap, HashMap};
 use std::path::PathBuf;
 use std::sync::atomic::{AtomicBool, Ordering};
@@ -89,6 +92,8 @@ pub struct Agents {
     trial_lock: tokio::sync::Mutex<()>,
     /// By agent: the credentials that were lent to it.
     lent: Mutex<HashMap<AgentId, LentCredentials>>,
+    /// By their id: the shells that a person has opened with what a profile lends.
+    shells: Mutex<BTreeMap<String, OpenShell>>,
     /// The daemon ends, so no agent is started.
     shutting_down: AtomicBool,
     /// Agents whose end could not be recorded yet.
@@ -127,6 +132,7 @@ impl Agents {
             assignment_lock: tokio::sync::Mutex::default(),
             trial_lock: tokio::sync::Mutex::default(),
             lent: Mutex::default(),
+            shells: Mutex::default(),
             shutting_down: AtomicBool::new(false),
             unrecorded_ends: Mutex::default(),
         }
@@ -150,10 +156,13 @@ impl Agents {
         }
     }
 
-    /// Masks the secrets that were lent to the caller, if it is a running agent of flower.
+    /// Masks the secrets that were lent to the caller, if it is a running agent of flower, or in a worktree with an open shell.
     pub fn mask_of(&self, caller: &Caller) -> Option<Arc<Mask>> {
-        let all = self.handles.lock().expect("no panic while held");
-        all.values().find(|handle| handle.name == caller.actor.name).map(|handle| handle.transcript.current_mask())
+        let own = {
+            let all = self.handles.lock().expect("no panic while held");
+            all.values().find(|handle| handle.name == caller.actor.name).map(|handle| handle.transcript.current_mask())
+        };
+        own.or_else(|| self.mask_of_shell(caller.worktree.as_deref()?))
     }
 
     /// Lets the supervisor check all agents now.
@@ -428,7 +437,9 @@ impl Agents {
         for handle in &all {
             handle.request_stop();
         }
-        futures_util::future::join_all(all.iter().map(|handle| handle.wait_until_ended(Duration::from_secs(3)))).await;
+        let ending =
+            futures_util::future::join_all(all.iter().map(|handle| handle.wait_until_ended(Duration::from_secs(3))));
+        tokio::join!(ending, self.end_all_shells());
     }
 
     /// Asks the agent for a hand-over note and continues in a new session.

@@ -109,6 +109,11 @@ pub async fn give_keys(context: &Context, client: &Client) -> Result<(), Problem
     if context.remote()?.is_some() || super::context::own_token().is_some() {
         return Ok(());
     }
+    give_keys_of_operator(client).await
+}
+
+/// The same for a client that acts as the operator, also where `FLOWER_TOKEN` names an agent.
+pub async fn give_keys_of_operator(client: &Client) -> Result<(), Problem> {
     let wanted: Vec<String> = client.get("/api/agent-keys").await?;
     let found = wanted.into_iter().filter_map(|name| std::env::var(&name).ok().map(|value| (name, value)));
     let values: BTreeMap<String, String> = found.filter(|(_, value)| !value.is_empty()).collect();

@@ -1,6 +1,7 @@
 //! Dispatching with a real daemon, real git and a real jail: from a brief to an agent at work, and back to MAIN.
 
 mod auto;
+mod by_hand;
 mod check_work;
 mod claims;
 mod fixes;
