@@ -2005,13 +2005,21 @@ export interface components {
         /** @enum {string} */
         AgentState: "starting" | "working" | "waiting" | "quiet" | "parked" | "idle" | "stopped" | "failed" | "unknown";
         AgentView: {
-            /** Format: int64 */
+            /**
+             * Format: int64
+             * @description 0 for an agent that joined by itself.
+             */
             id: number;
             name: string;
+            /** @description `unknown` for an agent that joined by itself, unless its dispatch or its shell names one. */
             profile: string;
             role: components["schemas"]["Role"];
             standing: boolean;
+            /** @description flower did not start it: it came with a token, and has neither process nor transcript here. */
+            joined?: boolean;
+            /** @description Empty for an agent that joined and has claimed nothing. */
             project: string;
+            /** @description Empty for an agent that works in none. */
             worktree: string;
             /** Format: int64 */
             brief?: number | null;

@@ -209,6 +209,14 @@ impl Agents {
     }
 }
 
+impl Agents {
+    /// The profile of an open shell in a worktree of this name.
+    pub(super) fn profile_of_shell(&self, worktree: &str) -> Option<String> {
+        let shells = self.shells.lock().expect("no panic while held");
+        shells.values().find(|shell| shell.worktree == worktree).map(|shell| shell.profile.clone())
+    }
+}
+
 async fn find_programs(profile: &Profile, request: &ShellRequest, place: &WorktreePaths) -> Result<Programs, Problem> {
     let (profile, program, covered) = (profile.clone(), request.program.clone(), place.covered.clone());
     let mut search = SearchPath::of_this_process();

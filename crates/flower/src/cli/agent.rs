@@ -69,8 +69,8 @@ pub fn page(agent: &AgentView, style: Style) -> String {
     let quiet = agent.quiet_seconds.map(|seconds| format!(", last sign of life {seconds} s ago")).unwrap_or_default();
     line("because", &format!("{} ({}{quiet})", plain(&agent.evidence), ago(&agent.since, now)));
     let standing = if agent.standing { ", standing" } else { "" };
-    line("profile", &format!("{}, {}{standing}", agent.profile, agent.role));
-    line("worktree", &agent.worktree);
+    line("profile", &format!("{}, {}{standing}", plain(&agent.profile), agent.role));
+    line("worktree", if agent.worktree.is_empty() { "none" } else { &agent.worktree });
     if let (Some(brief), Some(dispatch)) = (agent.brief, agent.dispatch) {
         let part = if agent.member == 0 { String::new() } else { format!(", member {} beside the lead", agent.member) };
         line("works on", &format!("#{brief}, dispatch {dispatch}{part}"));
@@ -97,6 +97,12 @@ pub fn page(agent: &AgentView, style: Style) -> String {
         for row in end.output.iter().flat_map(|text| text.lines()) {
             line("", &plain(row));
         }
+    }
+    if agent.joined {
+        let claim = agent.dispatch.map(|dispatch| format!(", and its claim with `flower dispatch show {dispatch}`"));
+        let tell = format!("`flower agent tell {} TEXT`{}", plain(&agent.name), claim.unwrap_or_default());
+        text.push_str(&style.dim(&format!("  flower did not start it; it reads what you write with {tell}\n")));
+        return text;
     }
     let see = if agent.terminal { "attach" } else { "log --follow" };
     text.push_str(&style.dim(&format!("  see what it does: `flower agent {see} {}`\n", plain(&agent.name))));

@@ -7,6 +7,7 @@ mod claims;
 mod fixes;
 mod hand_back;
 mod hooks;
+mod joined;
 mod leases;
 mod links;
 mod messages;
