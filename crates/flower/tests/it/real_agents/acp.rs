@@ -16,7 +16,7 @@ use std::time::{Duration, Instant};
 const DEADLINE: Duration = Duration::from_secs(180);
 const KEY: &str = "dummy-key-without-owner";
 const TITLE: &str = "Greet flower";
-const WORKTREE: &str = "b1-greet-flower";
+pub(super) const WORKTREE: &str = "b1-greet-flower";
 /// What MAIN never has.
 const BROKEN: &str = "BROKEN.md";
 /// Only the question for a hand-over note has these words, and what is answered to it.
@@ -100,11 +100,11 @@ fn claude_may_not_even_if_it_may() {
 }
 
 /// What is different from one agent to the next.
-struct Acp {
-    profile: &'static str,
+pub(super) struct Acp {
+    pub(super) profile: &'static str,
     version: &'static str,
     /// Steps before flower's tools can be called.
-    first: fn() -> Vec<Step>,
+    pub(super) first: fn() -> Vec<Step>,
     edit: fn(&str, &str, &str) -> Vec<Step>,
     shell: fn(&str) -> Step,
     /// Makes a file with its own tool.
@@ -131,7 +131,7 @@ fn mcp_tool(name: &str) -> String {
     format!("mcp__flower__{name}")
 }
 
-const CLAUDE: Acp = Acp {
+pub(super) const CLAUDE: Acp = Acp {
     profile: "claude",
     version: "0.99.1",
     first: Vec::new,
@@ -150,7 +150,7 @@ const CLAUDE: Acp = Acp {
     model: "default",
 };
 
-const CODEX: Acp = Acp {
+pub(super) const CODEX: Acp = Acp {
     profile: "codex",
     version: "2.6.0",
     first: || {
@@ -174,7 +174,7 @@ const CODEX: Acp = Acp {
     model: "gpt-5.5",
 };
 
-const GEMINI: Acp = Acp {
+pub(super) const GEMINI: Acp = Acp {
     profile: "gemini",
     version: "0.61.0",
     first: Vec::new,
@@ -194,7 +194,7 @@ const GEMINI: Acp = Acp {
     model: "gemini-2.5-pro",
 };
 
-const OPENCODE: Acp = Acp {
+pub(super) const OPENCODE: Acp = Acp {
     profile: "opencode",
     version: "1.18.33",
     first: Vec::new,
@@ -216,15 +216,15 @@ const OPENCODE: Acp = Acp {
 };
 
 /// A served repository with an accepted brief, and a flower that finds the agents on its PATH.
-struct Field {
-    flower: Flower,
-    model: Model,
+pub(super) struct Field {
+    pub(super) flower: Flower,
+    pub(super) model: Model,
     agent: &'static Acp,
     main: Snapshot,
 }
 
 impl Acp {
-    fn call(&self, name: &str, arguments: Value) -> Step {
+    pub(super) fn call(&self, name: &str, arguments: Value) -> Step {
         Step::call(&(self.tool)(name), arguments)
     }
 
@@ -245,7 +245,7 @@ fn failed(agent: &Acp, why: &'static str) -> Step {
 }
 
 /// Whether an entry of a transcript is of this kind and has these words.
-fn says(entry: &Value, kind: &str, words: &str) -> bool {
+pub(super) fn says(entry: &Value, kind: &str, words: &str) -> bool {
     entry["kind"] == kind && entry["text"].as_str().is_some_and(|text| text.contains(words))
 }
 
@@ -452,7 +452,7 @@ fn is_resumed(agent: &'static Acp) {
 }
 
 impl Field {
-    fn new(agent: &'static Acp, ask_timeout: &str) -> Field {
+    pub(super) fn new(agent: &'static Acp, ask_timeout: &str) -> Field {
         let (mut flower, model) = (Flower::new(), Model::start());
         flower.env("PATH", path().to_str().expect("UTF-8"));
         flower.env("ANTHROPIC_API_KEY", KEY);
@@ -480,7 +480,7 @@ impl Field {
     }
 
     /// Reserves, notes, edits, builds, commits, tries to write MAIN in two ways, and hands back.
-    fn whole_work(&self) -> Vec<Step> {
+    pub(super) fn whole_work(&self) -> Vec<Step> {
         let (agent, main) = (self.agent, &self.flower.repo);
         let tree = tree(&self.flower, WORKTREE);
         let mut script = (agent.first)();
@@ -501,7 +501,7 @@ impl Field {
         assert_eq!(asked["worktree"], WORKTREE, "{asked:#}");
     }
 
-    fn agent(&self) -> Value {
+    pub(super) fn agent(&self) -> Value {
         let agents = self.flower.json(&["agent", "--all"]);
         agents.get(0).unwrap_or_else(|| panic!("no agent: {agents:#}")).clone()
     }
@@ -510,19 +510,19 @@ impl Field {
         self.agent()["name"].as_str().expect("a name").to_owned()
     }
 
-    fn entries(&self) -> Vec<Value> {
+    pub(super) fn entries(&self) -> Vec<Value> {
         let all = self.flower.json(&["agent", "log", &self.name(), "--all"]);
         all.as_array().cloned().unwrap_or_default()
     }
 
     /// What the tools have answered, as far as it got.
-    fn results(&self) -> Vec<String> {
+    pub(super) fn results(&self) -> Vec<String> {
         let asked = self.model.asked();
         asked.into_iter().map(|asked| asked.results).max_by_key(Vec::len).unwrap_or_default()
     }
 
     /// The whole story, to find out why it failed.
-    fn told(&self) -> String {
+    pub(super) fn told(&self) -> String {
         let log = self.flower.run(&["agent", "log", &self.name(), "--all"]);
         format!("{}\n{:#}\n{:?}\n{:?}", log.stdout, self.agent(), self.model.trouble(), self.results())
     }
@@ -618,7 +618,7 @@ fn config(model: &Model, ask_timeout: &str) -> String {
     )
 }
 
-fn patiently<T>(what: &str, mut ask: impl FnMut() -> Option<T>) -> T {
+pub(super) fn patiently<T>(what: &str, mut ask: impl FnMut() -> Option<T>) -> T {
     let start = Instant::now();
     loop {
         if let Some(answer) = ask() {
