@@ -405,6 +405,14 @@ fn a_shell_outlives_the_daemon_and_is_lent_to_again() {
     assert!(!copy.exists());
     flower.start();
     eventually("the next daemon lends again", || copy.exists().then_some(()));
+    // Killed, it takes nothing back; the next one does.
+    put(flower, &copy, LOGIN);
+    let daemon = i32::try_from(flower.pid()).ok().and_then(rustix::process::Pid::from_raw).expect("a daemon");
+    rustix::process::kill_process(daemon, rustix::process::Signal::KILL).unwrap();
+    eventually("the next daemon starts", || (flower.run(&["up"]).code == 0).then_some(()));
+    eventually("the refresh reaches the login", || {
+        (fs::read_to_string(machine.login()).unwrap() == LOGIN).then_some(())
+    });
     assert!(shell.try_wait().unwrap().is_none(), "the shell runs");
     stop(shell);
     eventually("and takes back", || (!copy.exists()).then_some(()));
