@@ -50,6 +50,21 @@ test("agents are listed live, waiting ones first, and queued dispatches with the
   await expect(ended.getByRole("row", { name: /play-1/ })).toContainText("stopped");
 });
 
+test("an agent that joined by itself is listed, without what flower does not know of it", async ({ page, flower }) => {
+  const { token } = flower.json<{ token: string }>("token", "new", "--agent", "mara");
+  await flower.open(page, "/agents");
+  await expect(page.getByText("No agent runs.")).toBeVisible();
+  const headers = { authorization: `Bearer ${token}`, "content-type": "application/json", "x-flower-door": "mcp" };
+  await fetch(`${flower.url}/api/tools/list_briefs`, { method: "POST", headers, body: "{}" });
+  const row = page.getByRole("table", { name: "Running agents" }).getByRole("row", { name: /mara/ });
+  await expect(row).toContainText("joined by itself and has claimed nothing");
+  await row.getByRole("link", { name: "mara" }).click();
+  await expect(page.getByText("flower did not start mara")).toBeVisible();
+  await expect(page.getByRole("button", { name: "Stop" })).toHaveCount(0);
+  await expectNoSeriousFindings(page);
+  await look(page, "agent-joined");
+});
+
 test("by keyboard alone: to the page, down the list, into an agent", async ({ page, flower }) => {
   flower.dispatched("One", "hang");
   flower.dispatched("Two", "hang");

@@ -1570,6 +1570,24 @@ export interface paths {
         patch?: never;
         trace?: never;
     };
+    "/api/shells/{id}": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        /** Keeps a shell open as long as the response is read: it ends with the connection. */
+        get: operations["hold_shell"];
+        put?: never;
+        post?: never;
+        /** Ends a shell after its program has ended, and takes the login back. */
+        delete: operations["end_shell"];
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
     "/api/shutdown": {
         parameters: {
             query?: never;
@@ -1961,6 +1979,26 @@ export interface paths {
         patch?: never;
         trace?: never;
     };
+    "/api/worktrees/{name}/shells": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        get?: never;
+        put?: never;
+        /**
+         * Lends the worktree's jail what a dispatch to the profile would, and answers how to run a program in it. The operator's alone: the
+         *     answer has the values of keys. `GET /api/shells/{id}` keeps it open.
+         */
+        post: operations["open_shell"];
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
     "/api/worktrees/{name}/sync": {
         parameters: {
             query?: never;
@@ -2001,13 +2039,21 @@ export interface components {
         /** @enum {string} */
         AgentState: "starting" | "working" | "waiting" | "quiet" | "parked" | "idle" | "stopped" | "failed" | "unknown";
         AgentView: {
-            /** Format: int64 */
+            /**
+             * Format: int64
+             * @description 0 for an agent that joined by itself.
+             */
             id: number;
             name: string;
+            /** @description `unknown` for an agent that joined by itself, unless its dispatch or its shell names one. */
             profile: string;
             role: components["schemas"]["Role"];
             standing: boolean;
+            /** @description flower did not start it: it came with a token, and has neither process nor transcript here. */
+            joined?: boolean;
+            /** @description Empty for an agent that joined and has claimed nothing. */
             project: string;
+            /** @description Empty for an agent that works in none. */
             worktree: string;
             /** Format: int64 */
             brief?: number | null;
@@ -2913,6 +2959,14 @@ export interface components {
             /** @description Valid once, for ten minutes. */
             open_url: string;
         };
+        /** @description A program in a worktree, with what a profile lends. */
+        OpenShell: {
+            profile: string;
+            /** @description The program. Default: the one that a person runs of this profile. */
+            program?: string | null;
+            /** @description The caller's `PATH`, which is searched before that of the daemon. */
+            path?: string | null;
+        };
         /** @description Work of others on the paths that a worktree changes. */
         OtherWork: {
             worktree: string;
@@ -3329,6 +3383,27 @@ export interface components {
             command?: string | null;
             /** Format: int32 */
             code?: number | null;
+        };
+        /** @description What became of a shell's login. */
+        ShellEndView: {
+            notes?: string[];
+        };
+        /** @description How to run a program in a worktree with what a profile lends. Only the operator gets it: it has the values of keys. */
+        ShellView: {
+            /** @description Names the shell while it is open. */
+            id: string;
+            name: string;
+            path: string;
+            /** @description The words to put before the command. */
+            launcher: string[];
+            /** @description The program that was named, or the one that a person runs of this profile, with its arguments. */
+            command: string[];
+            /** @description The variables to start the launcher with. */
+            environment: {
+                [key: string]: string;
+            };
+            /** @description What the operator should know before the command runs. */
+            notes?: string[];
         };
         /**
          * @description A side of a diff: MAIN or the worktree.
@@ -3756,6 +3831,7 @@ export type NextLanding = components['schemas']['NextLanding'];
 export type NotApproved = components['schemas']['NotApproved'];
 export type NoticeKind = components['schemas']['NoticeKind'];
 export type OpenLink = components['schemas']['OpenLink'];
+export type OpenShell = components['schemas']['OpenShell'];
 export type OtherWork = components['schemas']['OtherWork'];
 export type Outcome = components['schemas']['Outcome'];
 export type Packet = components['schemas']['Packet'];
@@ -3805,6 +3881,8 @@ export type Settle = components['schemas']['Settle'];
 export type SettleView = components['schemas']['SettleView'];
 export type SetupState = components['schemas']['SetupState'];
 export type SetupView = components['schemas']['SetupView'];
+export type ShellEndView = components['schemas']['ShellEndView'];
+export type ShellView = components['schemas']['ShellView'];
 export type Side = components['schemas']['Side'];
 export type Source = components['schemas']['Source'];
 export type SpawnAgent = components['schemas']['SpawnAgent'];
@@ -7034,6 +7112,56 @@ export interface operations {
             };
         };
     };
+    hold_shell: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path: {
+                id: string;
+            };
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "text/event-stream": unknown;
+                };
+            };
+            "4XX": {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["ProblemEnvelope"];
+                };
+            };
+        };
+    };
+    end_shell: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path: {
+                id: string;
+            };
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["ShellEndView"];
+                };
+            };
+        };
+    };
     shutdown: {
         parameters: {
             query?: never;
@@ -7932,6 +8060,43 @@ export interface operations {
                 };
             };
             404: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["ProblemEnvelope"];
+                };
+            };
+        };
+    };
+    open_shell: {
+        parameters: {
+            query?: {
+                project?: string;
+                /** @description A directory; its project is the one whose repository contains it. */
+                dir?: string;
+            };
+            header?: never;
+            path: {
+                name: string;
+            };
+            cookie?: never;
+        };
+        requestBody: {
+            content: {
+                "application/json": components["schemas"]["OpenShell"];
+            };
+        };
+        responses: {
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["ShellView"];
+                };
+            };
+            "4XX": {
                 headers: {
                     [name: string]: unknown;
                 };

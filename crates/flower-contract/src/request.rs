@@ -250,6 +250,19 @@ pub struct LandSettings {
     pub text: String,
 }
 
+/// A program in a worktree, with what a profile lends.
+#[derive(Clone, Debug, Serialize, Deserialize, ToSchema)]
+#[serde(deny_unknown_fields)]
+pub struct OpenShell {
+    pub profile: String,
+    /// The program. Default: the one that a person runs of this profile.
+    #[serde(default)]
+    pub program: Option<String>,
+    /// The caller's `PATH`, which is searched before that of the daemon.
+    #[serde(default)]
+    pub path: Option<String>,
+}
+
 #[derive(Clone, Debug, Default, Serialize, Deserialize, ToSchema)]
 #[serde(default, deny_unknown_fields)]
 pub struct NewDispatch {

@@ -1,4 +1,4 @@
-//! Views of agents that flower runs.
+//! Views of agents.
 
 use crate::schema;
 use crate::word::words;
@@ -27,13 +27,20 @@ words! {
 
 #[derive(Clone, Debug, Serialize, Deserialize, ToSchema)]
 pub struct AgentView {
+    /// 0 for an agent that joined by itself.
     pub id: u64,
     pub name: String,
+    /// `unknown` for an agent that joined by itself, unless its dispatch or its shell names one.
     pub profile: String,
     #[schema(value_type = schema::Role)]
     pub role: Role,
     pub standing: bool,
+    /// flower did not start it: it came with a token, and has neither process nor transcript here.
+    #[serde(default)]
+    pub joined: bool,
+    /// Empty for an agent that joined and has claimed nothing.
     pub project: String,
+    /// Empty for an agent that works in none.
     pub worktree: String,
     pub brief: Option<u64>,
     pub dispatch: Option<u64>,

@@ -7,6 +7,7 @@ use flower_core::Worktree;
 use flower_core::review::Remark;
 use flower_core::worktree::{Archive, Seal, Stage, WorktreeKind};
 use serde::{Deserialize, Serialize};
+use std::collections::BTreeMap;
 use utoipa::ToSchema;
 
 words! {
@@ -176,6 +177,31 @@ pub struct EnterView {
     pub launcher: Vec<String>,
     pub sealed: bool,
     /// What the operator should know before the command runs.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub notes: Vec<String>,
+}
+
+/// How to run a program in a worktree with what a profile lends. Only the operator gets it: it has the values of keys.
+#[derive(Clone, Serialize, Deserialize, ToSchema)]
+pub struct ShellView {
+    /// Names the shell while it is open.
+    pub id: String,
+    pub name: String,
+    pub path: String,
+    /// The words to put before the command.
+    pub launcher: Vec<String>,
+    /// The program that was named, or the one that a person runs of this profile, with its arguments.
+    pub command: Vec<String>,
+    /// The variables to start the launcher with.
+    pub environment: BTreeMap<String, String>,
+    /// What the operator should know before the command runs.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub notes: Vec<String>,
+}
+
+/// What became of a shell's login.
+#[derive(Clone, Debug, Serialize, Deserialize, ToSchema)]
+pub struct ShellEndView {
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub notes: Vec<String>,
 }

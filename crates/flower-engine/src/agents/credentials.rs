@@ -57,13 +57,26 @@ pub fn lend(profile: &Profile, user_home: &Path, jail_home: &Path) -> io::Result
         let content = guarded_file::read(&original)?;
         let mut copies = copies();
         let shared = copies.entry(jail_home.join(&below)).or_insert(SharedCopy { agents: 0, hash: String::new() });
+        let mut lent = LentCredentials { original, jail_home: jail_home.to_owned(), below, ended: true };
         // An existing copy is kept: another agent may have refreshed it, which makes the operator's login invalid.
         if shared.agents == 0 {
-            GuardedFile::create(jail_home, &below)?.write(&content)?;
+            let content = match lent.left_behind() {
+                Some(hash) => {
+                    shared.hash = hash;
+                    match lent.take_over(shared) {
+                        Returned::Refreshed => guarded_file::read(&lent.original)?,
+                        Returned::Unchanged | Returned::Rejected(_) => content,
+                    }
+                }
+                None => content,
+            };
             shared.hash = sha256(&content);
+            lent.write_mark(&shared.hash)?;
+            GuardedFile::create(jail_home, &lent.below)?.write(&content)?;
         }
         shared.agents += 1;
-        return Ok(Some(LentCredentials { original, jail_home: jail_home.to_owned(), below, ended: false }));
+        lent.ended = false;
+        return Ok(Some(lent));
     }
     Ok(None)
 }
@@ -99,6 +112,7 @@ impl LentCredentials {
         match self.replace(&content, &shared.hash) {
             Ok(()) => {
                 shared.hash = sha256(&content);
+                let _ = self.write_mark(&shared.hash);
                 Returned::Refreshed
             }
             Err(why) => Returned::Rejected(why),
@@ -117,6 +131,21 @@ impl LentCredentials {
         write(&self.original, content).map_err(in_words)
     }
 
+    /// Beside the home, where nothing of the jail can change it: the SHA-256 of the copy as it was lent. It is left behind, with the
+    /// copy, by a daemon that was killed.
+    fn mark(&self) -> PathBuf {
+        let name = sha256(self.below.as_os_str().as_encoded_bytes());
+        self.jail_home.with_file_name(format!("login-{}", &name[..16]))
+    }
+
+    fn left_behind(&self) -> Option<String> {
+        fs::read_to_string(self.mark()).ok()
+    }
+
+    fn write_mark(&self, hash: &str) -> io::Result<()> {
+        crate::home::write_private(&self.mark(), hash)
+    }
+
     fn copy(&self) -> PathBuf {
         self.jail_home.join(&self.below)
     }
@@ -130,6 +159,7 @@ impl LentCredentials {
             copies.remove(&copy);
             // Fails if the agent has put a directory in its place.
             let _ = GuardedFile::open(&self.jail_home, &self.below).and_then(|folder| folder.remove());
+            let _ = fs::remove_file(self.mark());
         }
     }
 }
@@ -313,6 +343,29 @@ mod tests {
         assert_eq!((homes.kept().as_str(), mode(&homes.original())), (SECOND, 0o600));
         assert_eq!(fs::read_dir(homes.user().join(".claude")).unwrap().count(), 1, "no draft is left");
         assert!(!homes.copy().exists());
+    }
+
+    #[test]
+    fn a_refresh_survives_a_daemon_that_was_killed() {
+        let homes = Homes::new();
+        let killed = || {
+            std::mem::forget(homes.lend());
+            copies().remove(&homes.copy());
+        };
+        killed();
+        homes.refresh(SECOND);
+        let lent = homes.lend();
+        assert_eq!((homes.kept().as_str(), fs::read_to_string(homes.copy()).unwrap().as_str()), (SECOND, SECOND));
+        assert_eq!(lent.take_back(), Returned::Unchanged);
+        assert_eq!(fs::read_dir(homes.dir.path()).unwrap().count(), 2, "nothing else is left");
+        // What the operator has changed meanwhile counts.
+        killed();
+        homes.refresh(FIRST);
+        let own = SECOND.replace("a-2", "a-3");
+        fs::write(homes.original(), &own).unwrap();
+        let lent = homes.lend();
+        assert_eq!((homes.kept(), fs::read_to_string(homes.copy()).unwrap()), (own.clone(), own));
+        drop(lent);
     }
 
     #[test]

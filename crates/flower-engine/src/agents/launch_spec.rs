@@ -11,6 +11,7 @@ use crate::worktrees::private;
 use flower_contract::error::{Problem, ProblemKind};
 use flower_core::Agent;
 use flower_core::worktree::Seal;
+use flower_jail::Spec;
 use std::ffi::OsString;
 use std::fs;
 use std::path::PathBuf;
@@ -29,6 +30,24 @@ pub(super) struct LaunchSpec {
     pub(super) program: String,
 }
 
+/// What a profile lends to a program in the jail of a worktree, whoever starts the program.
+pub(super) struct Equipment {
+    pub(super) spec: Spec,
+    pub(super) env: Vec<(String, String)>,
+    pub(super) lent: Option<LentCredentials>,
+    /// What must not be shown: keys, and the content of the credentials file.
+    secrets: Vec<String>,
+    credentials: String,
+    /// What the operator should know before the program runs.
+    pub(super) notes: Vec<String>,
+}
+
+impl Equipment {
+    pub(super) fn mask(&self, further: impl IntoIterator<Item = String>) -> Mask {
+        Mask::of_credentials(self.secrets.iter().cloned().chain(further), &self.credentials)
+    }
+}
+
 impl Agents {
     pub(super) async fn launch_spec(
         &self,
@@ -38,6 +57,26 @@ impl Agents {
         place: &WorktreePaths,
         token: &str,
     ) -> Result<LaunchSpec, Problem> {
+        let io = |error: std::io::Error| self.home.problem(&place.folder, &error);
+        let equipment = self.equip(profile, &[program], place).await?;
+        let mask = Arc::new(equipment.mask([token.to_owned()]));
+        let Equipment { spec, env, lent, .. } = equipment;
+        let env = std::iter::once(("FLOWER_TOKEN".to_owned(), token.to_owned())).chain(env);
+        let env = env.map(|(name, value)| (name.into(), value.into())).collect();
+        let launcher = private::launcher(place, &spec, &format!("agent-{}", agent.number)).map_err(io)?;
+        let mut command = vec![program.path.clone().into_os_string()];
+        command.extend(profile.command.iter().skip(1).map(OsString::from));
+        let (dir, program) = (place.tree.clone(), identity(profile, program));
+        Ok(LaunchSpec { launcher, command, dir, home: place.home(), env, mask, lent, program })
+    }
+
+    /// The jail of a worktree with everything that a profile lends: network, paths, variables, keys and login.
+    pub(super) async fn equip(
+        &self,
+        profile: &Profile,
+        programs: &[&Program],
+        place: &WorktreePaths,
+    ) -> Result<Equipment, Problem> {
         if place.seal == Seal::Linked {
             return Err(Problem::new(
                 ProblemKind::Refused,
@@ -45,31 +84,26 @@ impl Agents {
                 "use a sealed one: `flower worktree new NAME`",
             ));
         }
-        let io = |error: std::io::Error| self.home.problem(&place.folder, &error);
         let network = self.profiles.network_for(profile, &place.project).await?;
-        self.worktrees.bring_in_at_entry(place).await;
+        let notes = self.worktrees.bring_in_at_entry(place).await.into_iter().collect();
         let mut spec = self.worktrees.approved_spec(place, Some(&network)).await?;
         spec.read.extend(profile.readable(&user_home()));
-        spec.read.extend(program.read.iter().cloned());
-        spec.programs.extend(program.folders.iter().cloned());
+        for program in programs {
+            spec.read.extend(program.read.iter().cloned());
+            spec.programs.extend(program.folders.iter().cloned());
+        }
         spec.env.extend(profile.set.clone());
-        let mut env = vec![("FLOWER_TOKEN".into(), token.into())];
-        let mut secrets = vec![token.to_owned()];
+        let mut env = Vec::new();
         for name in &profile.env {
             if let Some(value) = self.profiles.keys().value(name) {
                 spec.pass_env.push(name.clone());
-                env.push((name.into(), value.expose().into()));
+                env.push((name.clone(), value.expose().to_owned()));
             }
         }
-        secrets.extend(self.profiles.keys().secrets(profile).iter().map(|secret| secret.expose().to_owned()));
-        let home = place.home();
-        let lent = credentials::lend(profile, &user_home(), &home).map_err(io)?;
+        let secrets = self.profiles.keys().secrets(profile).iter().map(|secret| secret.expose().to_owned()).collect();
+        let lent = credentials::lend(profile, &user_home(), &place.home())
+            .map_err(|error| self.home.problem(&place.folder, &error))?;
         let file = lent.as_ref().and_then(|lent| fs::read_to_string(user_home().join(lent.below())).ok());
-        let mask = Mask::of_credentials(secrets, &file.unwrap_or_default());
-        let launcher = private::launcher(place, &spec, &format!("agent-{}", agent.number)).map_err(io)?;
-        let mut command = vec![program.path.clone().into_os_string()];
-        command.extend(profile.command.iter().skip(1).map(OsString::from));
-        let (dir, program) = (place.tree.clone(), identity(profile, program));
-        Ok(LaunchSpec { launcher, command, dir, home, env, mask: Arc::new(mask), lent, program })
+        Ok(Equipment { spec, env, lent, secrets, credentials: file.unwrap_or_default(), notes })
     }
 }

@@ -9,6 +9,7 @@ mod call_facts;
 pub mod credentials;
 mod files;
 mod guarded_file;
+mod joined;
 mod launch_spec;
 mod model_choice;
 mod opening;
@@ -21,6 +22,7 @@ mod refused_hosts;
 mod runner;
 mod session;
 mod session_tools;
+mod shells;
 mod spend;
 mod stats;
 mod supervisor;
@@ -31,6 +33,7 @@ mod trial;
 
 pub use agent_handle::{AgentHandle, State};
 pub(crate) use session_tools::Transport;
+pub use shells::{ShellHold, ShellRequest};
 
 use super::projects::ProjectChoice;
 use crate::Setup;
@@ -52,6 +55,8 @@ use flower_core::{Agent, AgentId, BriefId, Caller, Command, DispatchId, Refusal,
 use flower_store::Store;
 use flower_store::agents as table;
 use flower_store::agents::SpentOn;
+use joined::LastCall;
+use shells::OpenShell;
 use std::collections::{BTreeMap, HashMap};
 use std::path::PathBuf;
 use std::sync::atomic::{AtomicBool, Ordering};
@@ -89,6 +94,10 @@ pub struct Agents {
     trial_lock: tokio::sync::Mutex<()>,
     /// By agent: the credentials that were lent to it.
     lent: Mutex<HashMap<AgentId, LentCredentials>>,
+    /// By their id: the shells that a person has opened with what a profile lends.
+    shells: Mutex<BTreeMap<String, OpenShell>>,
+    /// By the id of their token: agents that flower did not start.
+    callers: Mutex<HashMap<String, LastCall>>,
     /// The daemon ends, so no agent is started.
     shutting_down: AtomicBool,
     /// Agents whose end could not be recorded yet.
@@ -127,6 +136,8 @@ impl Agents {
             assignment_lock: tokio::sync::Mutex::default(),
             trial_lock: tokio::sync::Mutex::default(),
             lent: Mutex::default(),
+            shells: Mutex::default(),
+            callers: Mutex::default(),
             shutting_down: AtomicBool::new(false),
             unrecorded_ends: Mutex::default(),
         }
@@ -150,10 +161,13 @@ impl Agents {
         }
     }
 
-    /// Masks the secrets that were lent to the caller, if it is a running agent of flower.
+    /// Masks the secrets that were lent to the caller, if it is a running agent of flower, or in a worktree with an open shell.
     pub fn mask_of(&self, caller: &Caller) -> Option<Arc<Mask>> {
-        let all = self.handles.lock().expect("no panic while held");
-        all.values().find(|handle| handle.name == caller.actor.name).map(|handle| handle.transcript.current_mask())
+        let own = {
+            let all = self.handles.lock().expect("no panic while held");
+            all.values().find(|handle| handle.name == caller.actor.name).map(|handle| handle.transcript.current_mask())
+        };
+        own.or_else(|| self.mask_of_shell(caller.worktree.as_deref()?))
     }
 
     /// Lets the supervisor check all agents now.
@@ -188,14 +202,21 @@ impl Agents {
 
     /// The live agent of this name, else the newest.
     async fn agent_named(&self, name: &str) -> Result<Agent, Problem> {
+        match self.find_named(name).await? {
+            Ok(agent) => Ok(agent),
+            Err(refusal) => Err(self.joined(name).await?.map_or_else(|| refusal.into(), |_| joined::not_ours(name))),
+        }
+    }
+
+    async fn find_named(&self, name: &str) -> Result<Result<Agent, Refusal>, Problem> {
         let wanted = name.to_owned();
         let read = self.store.read(move |conn| Ok((table::named(conn, &wanted)?, table::live(conn, None)?)));
         let (found, live) = read.await?;
         let known = live.into_iter().map(|agent| agent.name).take(20).collect();
-        found.ok_or_else(|| Refusal::NoAgent { name: name.to_owned(), known }.into())
+        Ok(found.ok_or_else(|| Refusal::NoAgent { name: name.to_owned(), known }))
     }
 
-    /// Live agents, oldest first; with `all`, also ended agents, newest first.
+    /// Live agents, oldest first; with `all`, also ended agents, newest first. Then those that joined by themselves.
     pub async fn list(
         &self,
         caller: &Caller,
@@ -205,9 +226,10 @@ impl Agents {
     ) -> Result<Vec<AgentView>, Problem> {
         let reader = self.access.reader(caller).await?;
         let project = self.projects.find(choice).await?;
+        let of = project.clone();
         let found = self.store.read(move |conn| match all {
-            true => table::all(conn, project.as_deref(), limit),
-            false => table::live(conn, project.as_deref()),
+            true => table::all(conn, of.as_deref(), limit),
+            false => table::live(conn, of.as_deref()),
         });
         let mut views = Vec::new();
         for agent in found.await? {
@@ -216,12 +238,16 @@ impl Agents {
                 views.push(self.view_agent(agent).await?);
             }
         }
+        views.extend(self.list_joined(&reader, project.as_deref()).await?);
+        views.truncate(usize::try_from(limit).unwrap_or(usize::MAX));
         Ok(views)
     }
 
     pub async fn show(&self, name: &str) -> Result<AgentView, Problem> {
-        let agent = self.agent_named(name).await?;
-        self.view_agent(agent).await
+        match self.find_named(name).await? {
+            Ok(agent) => self.view_agent(agent).await,
+            Err(refusal) => self.joined(name).await?.ok_or_else(|| refusal.into()),
+        }
     }
 
     async fn view_agent(&self, agent: Agent) -> Result<AgentView, Problem> {
@@ -247,6 +273,7 @@ impl Agents {
             profile: agent.profile,
             role: agent.role,
             standing: agent.standing,
+            joined: false,
             project: agent.project,
             worktree: agent.worktree,
             brief: agent.brief.map(u64::from),
@@ -428,7 +455,9 @@ impl Agents {
         for handle in &all {
             handle.request_stop();
         }
-        futures_util::future::join_all(all.iter().map(|handle| handle.wait_until_ended(Duration::from_secs(3)))).await;
+        let ending =
+            futures_util::future::join_all(all.iter().map(|handle| handle.wait_until_ended(Duration::from_secs(3))));
+        tokio::join!(ending, self.end_all_shells());
     }
 
     /// Asks the agent for a hand-over note and continues in a new session.

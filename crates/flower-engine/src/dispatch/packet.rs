@@ -3,6 +3,7 @@
 use super::RecallOptions;
 use super::no_worktree;
 use crate::Dispatcher;
+use crate::profiles::config::{Config, Profile};
 use flower_contract::error::Problem;
 use flower_contract::view::PacketView;
 use flower_core::{Binding, Caller, Dispatch, DispatchId, Fence, Role};
@@ -23,18 +24,31 @@ impl Dispatcher {
         let token = self.access.issue_token(caller, agent.clone(), Role::Worker, brief, worktree, run).await?.token;
         let recalled =
             self.recall(dispatch.brief, RecallOptions { budget: Some(BUDGET), ..RecallOptions::default() }).await?;
-        let text = self.packet_text(&dispatch, member, &token, &recalled.text);
+        let text = self.packet_text(&dispatch, member, &token, &recalled.text).await;
         Ok(PacketView { dispatch: number.0, agent, token, text })
     }
 
-    fn packet_text(&self, dispatch: &Dispatch, member: bool, token: &str, recalled: &str) -> String {
+    async fn packet_text(&self, dispatch: &Dispatch, member: bool, token: &str, recalled: &str) -> String {
         let Dispatch { number, brief, kind, .. } = dispatch;
         let url = &self.url;
+        // Without a valid configuration the agents that flower knows are still there.
+        let config = Config::load(&self.home).or_else(|_| Config::parse(""));
+        let profiles: Vec<Profile> = config.map(|config| config.profiles.into_values().collect()).unwrap_or_default();
+        let configurations = configurations(&profiles);
         let begin = match &dispatch.worktree {
-            Some(name) => format!(
-                "Run your agent inside the seal of worktree `{name}`, which is made when it is first entered or claimed:\n\n\
-                 ```sh\nFLOWER_TOKEN={token} \\\n  flower worktree shell {name} -- claude   # or codex, gemini, opencode, sh\n```\n"
-            ),
+            Some(name) => {
+                let default = match &dispatch.project {
+                    Some(project) => self.profiles.agent_settings(project).await.default,
+                    None => None,
+                };
+                let (chosen, others) = by_hand(&profiles, [dispatch.profile.as_deref(), default.as_deref()]);
+                format!(
+                    "In a terminal of the operator: this runs the agent inside the seal of worktree `{name}`, which is made when \
+                     it is first entered or claimed. The profile lends its keys and its login, and flower's tools are in the \
+                     agent's configuration there.\n\n\
+                     ```sh\nFLOWER_TOKEN={token} flower worktree shell {name} --as {chosen}   # or --as {others}\n```\n"
+                )
+            }
             None => format!(
                 "This work has no worktree. Start your agent with:\n\n```sh\nexport FLOWER_TOKEN={token}\nexport FLOWER_URL={url}\n```\n"
             ),
@@ -66,8 +80,9 @@ impl Dispatcher {
              ## Connect\n\n\
              flower is an MCP server: the command `flower mcp`, which takes `FLOWER_URL` and `FLOWER_TOKEN` from the \
              environment (both are there inside the seal). If your agent has it configured already, without a token, pass \
-             this page's token to `start_work`.\n\n\
-             {CONFIGURATIONS}\n\
+             this page's token to `start_work`. `--as` has written the entry of its agent into the home inside the seal; elsewhere \
+             you add it:\n\n\
+             {configurations}\
              Over HTTP: `{url}/mcp` with `Authorization: Bearer` and the token.\n\n\
              Without MCP, the same from a shell:\n\n```sh\n{by_hand}```\n\n\
              ## Rules of the house\n\n\
@@ -77,37 +92,27 @@ impl Dispatcher {
     }
 }
 
-const CONFIGURATIONS: &str = r#"Claude Code, in a file for `--mcp-config`:
+/// The profile of a command that starts an agent, and the others, in words. The first wish that names a profile counts.
+fn by_hand(profiles: &[Profile], wishes: [Option<&str>; 2]) -> (String, String) {
+    let mut names: Vec<&str> =
+        profiles.iter().filter(|profile| !profile.by_hand.is_empty()).map(|profile| profile.name.as_str()).collect();
+    let wished = wishes.into_iter().flatten().find_map(|wish| names.iter().position(|name| *name == wish));
+    let chosen = match names.is_empty() {
+        true => return ("PROFILE".to_owned(), "another".to_owned()),
+        false => names.remove(wished.unwrap_or(0)).to_owned(),
+    };
+    (chosen, names.join(", "))
+}
 
-```json
-{"mcpServers": {"flower": {"command": "flower", "args": ["mcp"],
-  "env": {"FLOWER_URL": "${FLOWER_URL}", "FLOWER_TOKEN": "${FLOWER_TOKEN}"}}}}
-```
-
-Codex, in `~/.codex/config.toml`:
-
-```toml
-[mcp_servers.flower]
-command = "flower"
-args = ["mcp"]
-env_vars = ["FLOWER_URL", "FLOWER_TOKEN"]
-default_tools_approval_mode = "approve"
-```
-
-Gemini, in `~/.gemini/settings.json`:
-
-```json
-{"mcpServers": {"flower": {"command": "flower", "args": ["mcp"], "trust": true,
-  "env": {"FLOWER_URL": "$FLOWER_URL", "FLOWER_TOKEN": "$FLOWER_TOKEN"}}}}
-```
-
-opencode, in `opencode.json`:
-
-```json
-{"mcp": {"flower": {"type": "local", "command": ["flower", "mcp"],
-  "environment": {"FLOWER_URL": "{env:FLOWER_URL}", "FLOWER_TOKEN": "{env:FLOWER_TOKEN}"}}}}
-```
-"#;
+/// How each agent gets flower's tools, where flower does not start it.
+fn configurations(profiles: &[Profile]) -> String {
+    let all = profiles.iter().filter_map(|profile| profile.mcp.as_ref());
+    let blocks = all.filter_map(|mcp| {
+        let language = mcp.language()?.as_str();
+        Some(format!("{}, in `{}`:\n\n```{language}\n{}\n```\n\n", mcp.title, mcp.file, mcp.entry.trim()))
+    });
+    blocks.collect()
+}
 
 const RULES: &str = "\
 2. Work in the worktree only. Commit to its branch, often; only commits count. Do not push, and do not look for MAIN.

@@ -43,7 +43,9 @@ impl Overview {
         dispatches.retain(|dispatch| of.is_none() || dispatch.project.is_none() || dispatch.project == of);
         let at_work = dispatches.iter().filter(|dispatch| dispatch.claim.is_some()).count();
         let mut agents = BTreeMap::new();
-        for agent in self.agents.list(&Caller::system(), choice, false, PAGE).await? {
+        for agent in
+            self.agents.list(&Caller::system(), choice, false, PAGE).await?.iter().filter(|agent| !agent.joined)
+        {
             *agents.entry(agent.state.as_str().to_owned()).or_insert(0) += 1;
         }
         let next_landing = match &project {

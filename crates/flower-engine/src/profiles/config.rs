@@ -1,6 +1,7 @@
 //! Agent profiles: which agents flower can start, and how. They come from a built-in file and `config.toml` in FLOWER_HOME.
 
 use super::file::{ConfigFile, ProfileConfig};
+use super::mcp::McpConfiguration;
 use super::outages::OutageSign;
 use crate::home::Home;
 use crate::network::{HostPattern, NetworkPolicy};
@@ -73,8 +74,17 @@ pub struct Profile {
     pub version: Option<String>,
     /// How to install the program, in one line.
     pub install: Option<String>,
+    /// What a person runs: `command` may be an adapter that speaks a protocol. Empty: nothing is known.
+    pub by_hand: Vec<String>,
+    /// The npm package of that program.
+    pub by_hand_package: Option<String>,
+    pub by_hand_install: Option<String>,
+    /// How the program that a person runs gets flower's tools.
+    pub mcp: Option<McpConfiguration>,
     /// The command with which a person logs in.
     pub login: Option<String>,
+    /// Further fixed values for a program that a person runs with a lent login and without a key.
+    pub login_set: BTreeMap<String, String>,
     /// The ACP authentication method that makes the agent use lent credentials.
     pub authenticate: Option<String>,
     /// Variables and credentials of which at least one must exist. Empty: none is needed.
@@ -219,6 +229,9 @@ mod tests {
             assert!(profile.package.is_some() && profile.version.is_some() && !profile.any_of.is_empty());
             let install = profile.install.as_deref().unwrap();
             assert!(install.contains(profile.version.as_deref().unwrap()), "{install}");
+            assert!(!profile.by_hand.is_empty() && profile.mcp.is_some(), "{}", profile.name);
+            let same_program = profile.by_hand.first() == profile.command.first();
+            assert_eq!(profile.by_hand_install.is_some(), !same_program, "{}", profile.name);
         }
         assert!(!config.profile("claude").unwrap().any_of.contains(&"ANTHROPIC_BASE_URL".to_owned()));
     }
@@ -255,6 +268,10 @@ mod tests {
         let aider = config.profile("aider").unwrap();
         assert_eq!((aider.protocol, aider.built_in), (Protocol::Pty, false));
         assert_eq!(aider.any_of, ["OPENAI_API_KEY"]);
+        assert_eq!((&aider.by_hand, &aider.mcp), (&vec!["aider".to_owned()], &None));
+        let own = Config::parse("[agents.claude]\nby_hand = [\"my-claude\", \"--x\"]\n").unwrap();
+        let own = own.profile("claude").unwrap();
+        assert_eq!((own.by_hand[0].as_str(), &own.by_hand_package), ("my-claude", &None));
         assert_eq!(config.spend, Spend { per_day: Some(20.0), per_brief: None, tokens_per_day: Some(5_000_000) });
     }
 
@@ -292,6 +309,12 @@ mod tests {
             ("[agents.claude]\noutages = [{ kind = \"flood\", text = \"wet feet\" }]\n", &["`claude`", "flood"]),
             ("[agents.claude]\nnetwork = \"some\"\n", &["`claude`", "`network`"]),
             ("[agents.claude]\nany_of = [\"OTHER\"]\n", &["`claude`", "`any_of`"]),
+            ("[agents.claude]\nby_hand = [\"bin/x\"]\n", &["`claude`", "`by_hand`"]),
+            ("[agents.claude]\nby_hand = []\n", &["`claude`", "`by_hand`"]),
+            ("[agents.claude.mcp]\ntitle = \"x\"\nfile = \"/etc/x.json\"\nentry = \"{}\"\n", &["`claude`", "`mcp`"]),
+            ("[agents.claude.mcp]\ntitle = \"x\"\nfile = \"~/../x.json\"\nentry = \"{}\"\n", &["`claude`", "`mcp`"]),
+            ("[agents.claude.mcp]\ntitle = \"x\"\nfile = \"~/x.json\"\nentry = \"{}\"\n", &["`claude`", "`mcp`"]),
+            ("[agents.claude.mcp]\ntitle = \"x\"\nfile = \"~/x.ini\"\nentry = \"\"\n", &["`claude`", "`mcp`"]),
             ("[agents.claude]\nenv = [\"LD_PRELOAD\"]\n", &["`claude`", "`env`", "LD_PRELOAD"]),
             ("[agents.claude]\nenv = [\"a b\"]\n", &["`claude`", "`env`"]),
             ("[agents.claude.set]\nFLOWER_TOKEN = \"x\"\n", &["`claude`", "`set`"]),

@@ -1,6 +1,7 @@
 //! Profiles as written in a configuration file, and their validation.
 
 use super::config::{Permissions, Profile, Protocol, Reported, Spend};
+use super::mcp::McpConfiguration;
 use super::outages::OutageSign;
 use crate::network::HostPattern;
 use flower_contract::error::{Problem, ProblemKind};
@@ -53,7 +54,12 @@ pub(super) struct ProfileConfig {
     package: Option<String>,
     version: Option<String>,
     install: Option<String>,
+    by_hand: Option<Vec<String>>,
+    by_hand_package: Option<String>,
+    by_hand_install: Option<String>,
+    mcp: Option<McpConfiguration>,
     login: Option<String>,
+    login_set: BTreeMap<String, String>,
     authenticate: Option<String>,
     any_of: Option<Vec<String>>,
 }
@@ -143,11 +149,25 @@ impl ProfileConfig {
         }
         set.extend(high.set);
         let any_of = needed.unwrap_or_else(|| env.iter().chain(&credentials).cloned().collect());
+        let protocol = high.protocol.or(low.protocol).ok_or_else(|| at.wrong("protocol", "say \"acp\" or \"pty\""))?;
+        let command = high.command.or(low.command).unwrap_or_default();
+        let is_own_by_hand = high.by_hand.is_some();
+        // The user's own program is not that of the built-in package.
+        let (by_hand, by_hand_package, by_hand_install) = match high.by_hand {
+            Some(own) => (own, high.by_hand_package, high.by_hand_install),
+            None => (
+                // The arguments of a terminal's command are for its prompt.
+                low.by_hand
+                    .unwrap_or_else(|| command.iter().take(usize::from(protocol == Protocol::Pty)).cloned().collect()),
+                high.by_hand_package.or(low.by_hand_package),
+                high.by_hand_install.or(low.by_hand_install),
+            ),
+        };
         let time = |field, text: Option<String>, default| at.time(field, text, default);
         let profile = Profile {
             name: name.to_owned(),
-            protocol: high.protocol.or(low.protocol).ok_or_else(|| at.wrong("protocol", "say \"acp\" or \"pty\""))?,
-            command: high.command.or(low.command).unwrap_or_default(),
+            protocol,
+            command,
             env,
             set,
             credentials,
@@ -171,12 +191,17 @@ impl ProfileConfig {
             package: high.package.or(low.package),
             version: high.version.or(low.version),
             install: high.install.or(low.install),
+            by_hand,
+            by_hand_package,
+            by_hand_install,
+            mcp: high.mcp.or(low.mcp),
             login: high.login.or(low.login),
+            login_set: low.login_set.into_iter().chain(high.login_set).collect(),
             authenticate: high.authenticate.or(low.authenticate),
             any_of,
             built_in: is_built_in,
         };
-        at.check(&profile)?;
+        at.check(&profile, is_own_by_hand)?;
         Ok(profile)
     }
 }
@@ -200,22 +225,28 @@ impl ProfileLocation<'_> {
         })
     }
 
-    fn check(&self, profile: &Profile) -> Result<(), Problem> {
-        let program = profile.command.first().ok_or_else(|| self.wrong("command", "the command is empty"))?;
-        let whole = Path::new(program).is_absolute() || program.starts_with("~/") || !program.contains('/');
-        if program.is_empty() || program.starts_with('-') || !whole {
-            return Err(self.wrong("command", "the program is a name on the PATH or a whole path"));
+    fn check(&self, profile: &Profile, is_own_by_hand: bool) -> Result<(), Problem> {
+        self.command("command", &profile.command)?;
+        if is_own_by_hand || !profile.by_hand.is_empty() {
+            self.command("by_hand", &profile.by_hand)?;
         }
-        if profile.command.iter().any(|word| word.contains('\0')) {
-            return Err(self.wrong("command", "it has a NUL character"));
+        if let Some(mcp) = &profile.mcp {
+            if !mcp.file.starts_with("~/") || !is_plain(Path::new(&mcp.file)) {
+                return Err(self.wrong("mcp", "`file` is one below the home, such as `~/.tool/settings.json`"));
+            }
+            if let Some(fault) = mcp.fault() {
+                return Err(self.wrong("mcp", fault));
+            }
         }
         for name in &profile.env {
             self.variable("env", name)?;
         }
-        for (name, value) in &profile.set {
-            self.variable("set", name)?;
-            if value.contains('\0') {
-                return Err(self.wrong("set", "it has a NUL character"));
+        for (field, values) in [("set", &profile.set), ("login_set", &profile.login_set)] {
+            for (name, value) in values {
+                self.variable(field, name)?;
+                if value.contains('\0') {
+                    return Err(self.wrong(field, "it has a NUL character"));
+                }
             }
         }
         for path in &profile.credentials {
@@ -245,6 +276,18 @@ impl ProfileLocation<'_> {
             }
             None => Ok(()),
         }
+    }
+
+    fn command(&self, field: &str, words: &[String]) -> Result<(), Problem> {
+        let program = words.first().ok_or_else(|| self.wrong(field, "the command is empty"))?;
+        let whole = Path::new(program).is_absolute() || program.starts_with("~/") || !program.contains('/');
+        if program.is_empty() || program.starts_with('-') || !whole {
+            return Err(self.wrong(field, "the program is a name on the PATH or a whole path"));
+        }
+        if words.iter().any(|word| word.contains('\0')) {
+            return Err(self.wrong(field, "it has a NUL character"));
+        }
+        Ok(())
     }
 
     fn variable(&self, field: &str, name: &str) -> Result<(), Problem> {

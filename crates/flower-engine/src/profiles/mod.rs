@@ -5,6 +5,7 @@ mod eligibility;
 mod file;
 pub mod keys;
 pub mod mask;
+pub mod mcp;
 mod node;
 pub mod outages;
 pub mod program;

@@ -85,15 +85,52 @@ pub fn find_in(profile: &Profile, search: &SearchPath) -> Result<Program, Missin
         return Err(Missing { what, how });
     }
     let name = profile.command.first().map_or("", String::as_str);
+    locate(name, profile.package.as_deref(), &install_hint(profile), search)
+}
+
+/// The program that a person runs. It may choose its model in the session.
+pub fn find_by_hand(profile: &Profile, search: &SearchPath) -> Result<Program, Missing> {
+    let Some(name) = profile.by_hand.first() else {
+        return Err(Missing {
+            what: format!("profile `{}` does not name the program that a person runs", profile.name),
+            how: format!(
+                "name it after `--`, or in config.toml of FLOWER_HOME: `[agents.{}]`, then `by_hand = [\"PROGRAM\"]`",
+                profile.name
+            ),
+        });
+    };
+    let same_program = profile.command.first() == Some(name);
+    let package = profile.by_hand_package.as_deref().or(profile.package.as_deref().filter(|_| same_program));
+    let hint = match &profile.by_hand_install {
+        Some(install) => format!("`{install}`"),
+        None if same_program => install_hint(profile),
+        None => {
+            format!("install it, or write its whole path as `by_hand` of `[agents.{}]` in config.toml", profile.name)
+        }
+    };
+    locate(name, package, &hint, search)
+}
+
+/// A program that a person has named: on the PATH, or by its whole path. None if it is not found, or if its interpreter is not.
+pub fn find_command(name: &str, search: &SearchPath) -> Option<Program> {
+    let is_whole = name.starts_with('/');
+    if name.is_empty() || (name.contains('/') && !is_whole) {
+        return None;
+    }
+    locate(name, None, "", search).ok()
+}
+
+/// Finds a program, and what it needs. `how` says how to install it.
+fn locate(name: &str, package: Option<&str>, how: &str, search: &SearchPath) -> Result<Program, Missing> {
     let absent = || Missing {
         what: format!("`{name}` is {}", if name.contains('/') { "no program" } else { "not on the PATH" }),
-        how: install_hint(profile),
+        how: how.to_owned(),
     };
     let path = search.find(name).ok_or_else(absent)?;
     let real = path.canonicalize().map_err(|_| absent())?;
     // A launcher script can be outside of its package.
-    let above = node::package_of(&real, profile.package.as_deref());
-    let package = above.or_else(|| node::package_beside(&real, profile.package.as_deref()?));
+    let above = node::package_of(&real, package);
+    let package = above.or_else(|| node::package_beside(&real, package?));
     let mut program = Program {
         path: path.clone(),
         real: real.clone(),
@@ -101,11 +138,7 @@ pub fn find_in(profile: &Profile, search: &SearchPath) -> Result<Program, Missin
         folders: Vec::new(),
         version: package.as_ref().and_then(|package| package.version.clone()),
     };
-    // A program in a virtual environment of Python needs all of it, and the Python that it was made from.
-    if let Some(environment) = python_environment(&real).filter(|folder| search.may_expose(folder)) {
-        program.add_readable(environment.to_owned());
-        program.add_interpreter(&environment.join("bin/python"), false, search);
-    }
+    program.add_environment(&real, search);
     program.add_with_folder(&path, search);
     let folder = package.as_ref().map_or(&*real, |package| &package.folder);
     match node::outermost_modules(folder, search).or(package.as_ref().map(|package| package.folder.clone())) {
@@ -115,6 +148,7 @@ pub fn find_in(profile: &Profile, search: &SearchPath) -> Result<Program, Missin
     if package.as_ref().is_some_and(|package| !real.starts_with(&package.folder)) {
         program.add_with_folder(&real, search);
     }
+    program.add_environment(&path, search);
     program.folders.extend(path.parent().map(Path::to_owned));
     for interpreter in interpreters(&real) {
         let by_name = !interpreter.contains('/');
@@ -162,6 +196,16 @@ impl Program {
         }
     }
 
+    /// A program in a virtual environment of Python, made by `venv`, pipx or uv, needs all of it, and the Python that it was made from.
+    fn add_environment(&mut self, at: &Path, search: &SearchPath) {
+        let environment = at.parent().and_then(Path::parent).filter(|folder| folder.join("pyvenv.cfg").is_file());
+        let Some(environment) = environment.filter(|folder| search.may_expose(folder)) else { return };
+        self.add_readable(environment.to_owned());
+        if let Ok(python) = environment.join("bin/python").canonicalize() {
+            self.add_installation(&python, search);
+        }
+    }
+
     fn add_interpreter(&mut self, at: &Path, by_name: bool, search: &SearchPath) {
         let real = at.canonicalize().unwrap_or_else(|_| at.to_owned());
         if by_name {
@@ -169,19 +213,18 @@ impl Program {
             self.folders.extend(folder.filter(|folder| !self.folders.contains(folder)));
         }
         self.add_with_folder(at, search);
-        // An interpreter `…/v22/bin/node` has its libraries below `…/v22`.
+        self.add_environment(at, search);
+        self.add_installation(&real, search);
+    }
+
+    /// An interpreter `…/v22/bin/node` has its libraries below `…/v22`.
+    fn add_installation(&mut self, real: &Path, search: &SearchPath) {
         let installation = real.parent().filter(|bin| bin.ends_with("bin")).and_then(Path::parent);
         match installation.filter(|folder| search.may_expose(folder) && folder.join("lib").is_dir()) {
             Some(folder) => self.add_readable(folder.to_owned()),
-            None => self.add_with_folder(&real, search),
+            None => self.add_with_folder(real, search),
         }
     }
-}
-
-/// The virtual environment, made by `venv`, pipx or uv, that a program is installed in.
-fn python_environment(real: &Path) -> Option<&Path> {
-    let environment = real.parent().filter(|bin| bin.ends_with("bin"))?.parent()?;
-    environment.join("pyvenv.cfg").is_file().then_some(environment)
 }
 
 /// The interpreters in the first line of a script: `#!/usr/bin/env -S node --x` needs `env` and `node`.
@@ -371,6 +414,45 @@ mod tests {
         let config = Config::parse("[agents.own]\nprotocol = \"pty\"\ncommand = [\"own\"]\n").unwrap();
         let program = find_in(config.profile("own").unwrap(), &machine.search).unwrap();
         assert_eq!(program.read, [machine.home.join("tools/bin"), machine.home.join(".config/tool/run")]);
+    }
+
+    #[test]
+    fn a_virtual_environment_is_shown_whole_with_the_python_below_it() {
+        let machine = Machine::new();
+        let python = machine.program(".pyenv/versions/3.13.1/bin/python3.13", "");
+        fs::create_dir_all(machine.home.join(".pyenv/versions/3.13.1/lib")).unwrap();
+        let script = format!("#!{}\n", machine.home.join("venv/bin/python").display());
+        let tool = machine.program("venv/bin/tool", &script);
+        symlink(python, machine.home.join("venv/bin/python")).unwrap();
+        fs::write(machine.home.join("venv/pyvenv.cfg"), "home = x\n").unwrap();
+        let shown =
+            [machine.home.join("venv/bin"), machine.home.join("venv"), machine.home.join(".pyenv/versions/3.13.1")];
+        for search in [
+            SearchPath { path: machine.home.join("venv/bin").into(), home: Some(machine.home.clone()) },
+            machine.search.clone(),
+        ] {
+            let name = if search.path == machine.search.path { tool.to_str().unwrap() } else { "tool" };
+            let program = find_command(name, &search).unwrap();
+            let missing = shown.iter().find(|path| !program.read.iter().any(|read| path.starts_with(read)));
+            assert_eq!((missing, &program.path), (None, &tool), "{:?}", program.read);
+            assert!(program.read.iter().all(|path| !machine.home.starts_with(path)), "{:?}", program.read);
+        }
+        assert_eq!(find_command("venv/bin/tool", &machine.search), None, "it is below the worktree");
+        assert_eq!(find_command("missing", &machine.search), None);
+    }
+
+    #[test]
+    fn what_a_person_runs_is_not_the_adapter() {
+        let machine = Machine::new();
+        let config = Config::parse("[agents.own]\nprotocol = \"acp\"\ncommand = [\"own-acp\"]\n").unwrap();
+        let missing =
+            |name: &str| find_by_hand(config.profile(name).unwrap(), &machine.search).unwrap_err().to_string();
+        assert_eq!(missing("claude"), "`claude` is not on the PATH: `npm install -g @anthropic-ai/claude-code`");
+        assert!(missing("gemini").ends_with("`npm install -g @google/gemini-cli@0.61.0`"), "{}", missing("gemini"));
+        assert!(missing("own").contains("name it after `--`"), "{}", missing("own"));
+        let opencode = machine.program("tools/bin/opencode", "");
+        let found = find_by_hand(config.profile("opencode").unwrap(), &machine.search).unwrap();
+        assert_eq!(found.path, opencode, "without a model, which is chosen in the session");
     }
 
     #[test]

@@ -31,7 +31,7 @@ impl Worktrees {
     }
 
     /// The live worktree, or one that a dispatch names: an agent with a packet may enter it before the claim has made it.
-    async fn find_to_enter(&self, choice: &ProjectChoice, name: &str) -> Result<Worktree, Problem> {
+    pub(crate) async fn find_to_enter(&self, choice: &ProjectChoice, name: &str) -> Result<Worktree, Problem> {
         let missing = match self.find(choice, name).await {
             Err(problem) if problem.kind == ProblemKind::NotFound => problem,
             found => return found,

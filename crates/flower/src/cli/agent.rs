@@ -69,8 +69,8 @@ pub fn page(agent: &AgentView, style: Style) -> String {
     let quiet = agent.quiet_seconds.map(|seconds| format!(", last sign of life {seconds} s ago")).unwrap_or_default();
     line("because", &format!("{} ({}{quiet})", plain(&agent.evidence), ago(&agent.since, now)));
     let standing = if agent.standing { ", standing" } else { "" };
-    line("profile", &format!("{}, {}{standing}", agent.profile, agent.role));
-    line("worktree", &agent.worktree);
+    line("profile", &format!("{}, {}{standing}", plain(&agent.profile), agent.role));
+    line("worktree", if agent.worktree.is_empty() { "none" } else { &agent.worktree });
     if let (Some(brief), Some(dispatch)) = (agent.brief, agent.dispatch) {
         let part = if agent.member == 0 { String::new() } else { format!(", member {} beside the lead", agent.member) };
         line("works on", &format!("#{brief}, dispatch {dispatch}{part}"));
@@ -98,6 +98,12 @@ pub fn page(agent: &AgentView, style: Style) -> String {
             line("", &plain(row));
         }
     }
+    if agent.joined {
+        let claim = agent.dispatch.map(|dispatch| format!(", and its claim with `flower dispatch show {dispatch}`"));
+        let tell = format!("`flower agent tell {} TEXT`{}", plain(&agent.name), claim.unwrap_or_default());
+        text.push_str(&style.dim(&format!("  flower did not start it; it reads what you write with {tell}\n")));
+        return text;
+    }
     let see = if agent.terminal { "attach" } else { "log --follow" };
     text.push_str(&style.dim(&format!("  see what it does: `flower agent {see} {}`\n", plain(&agent.name))));
     text
@@ -109,6 +115,11 @@ pub async fn give_keys(context: &Context, client: &Client) -> Result<(), Problem
     if context.remote()?.is_some() || super::context::own_token().is_some() {
         return Ok(());
     }
+    give_keys_of_operator(client).await
+}
+
+/// The same for a client that acts as the operator, also where `FLOWER_TOKEN` names an agent.
+pub async fn give_keys_of_operator(client: &Client) -> Result<(), Problem> {
     let wanted: Vec<String> = client.get("/api/agent-keys").await?;
     let found = wanted.into_iter().filter_map(|name| std::env::var(&name).ok().map(|value| (name, value)));
     let values: BTreeMap<String, String> = found.filter(|(_, value)| !value.is_empty()).collect();

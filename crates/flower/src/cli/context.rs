@@ -72,6 +72,12 @@ impl Context {
         }
     }
 
+    /// A client of the daemon of this home that acts as the operator, also where `FLOWER_TOKEN` names an agent.
+    pub async fn operator_client(&self) -> Result<Client, Problem> {
+        start(&Config { home: self.home.clone(), port: None, host: LOOPBACK }).await?;
+        Ok(Client::new(Address::Socket(self.home.clone()), self.home.require_token()?))
+    }
+
     /// A client of the daemon of this home, which must run.
     pub fn local_client(&self) -> Result<Client, Problem> {
         Ok(Client::new(Address::Socket(self.home.clone()), self.token()?))

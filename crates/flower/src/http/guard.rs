@@ -97,6 +97,7 @@ async fn admit(gate: &Gate, request: &mut Request) -> Result<(), Box<Response>> 
                 ));
             }
             gate.app.dispatcher.record_heartbeat(&caller).await;
+            gate.app.agents.record_call(&caller);
             if let Some(mask) = gate.app.agents.mask_of(&caller) {
                 request.extensions_mut().insert(mask);
             }

@@ -28,6 +28,7 @@ mod scratchpads;
 mod search;
 mod serve;
 mod sessions;
+mod shells;
 mod terminals;
 mod tokens;
 mod tools;
@@ -65,6 +66,8 @@ fn api() -> OpenApiRouter<Arc<App>> {
         .routes(routes!(worktrees::sync_worktree))
         .routes(routes!(worktrees::restore_worktree))
         .routes(routes!(worktrees::enter_worktree))
+        .routes(routes!(shells::open_shell))
+        .routes(routes!(shells::hold_shell, shells::end_shell))
         .routes(routes!(worktrees::mirror_worktree))
         .routes(routes!(worktrees::setup_log))
         .routes(routes!(review::worktree_commits))

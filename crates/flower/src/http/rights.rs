@@ -81,6 +81,10 @@ pub(super) fn need(method: &Method, route: &str) -> Option<Need> {
         ("POST", "/api/worktrees/{name}/sync") => Need::Inside,
         ("POST", "/api/worktrees/{name}/restore") => Need::Role(Right::Steer),
         ("POST", "/api/worktrees/{name}/enter") => Need::Inside,
+        // The answer has the values of keys.
+        ("POST", "/api/worktrees/{name}/shells") => Need::Role(Right::Own),
+        ("GET", "/api/shells/{id}") => Need::Role(Right::Own),
+        ("DELETE", "/api/shells/{id}") => Need::Role(Right::Own),
         ("POST", "/api/worktrees/{name}/mirror") => Need::Inside,
         ("POST", "/api/worktrees/{name}/commit") => Need::Inside,
         ("GET", "/api/worktrees/{name}/setup-log") => Need::Worktree,

@@ -1,11 +1,13 @@
 //! Dispatching with a real daemon, real git and a real jail: from a brief to an agent at work, and back to MAIN.
 
 mod auto;
+mod by_hand;
 mod check_work;
 mod claims;
 mod fixes;
 mod hand_back;
 mod hooks;
+mod joined;
 mod leases;
 mod links;
 mod messages;

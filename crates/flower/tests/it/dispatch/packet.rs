@@ -12,11 +12,15 @@ fn a_packet_has_all_that_any_agent_needs() {
     assert_eq!((&packet["dispatch"], &packet["agent"]), (&json!(1), &json!("agent-1")));
     let recalled = flower.ok(&["brief", "show", "1", "--as-agent"]);
     for said in [
-        "flower worktree shell b1-dark-mode -- ",
-        &format!("FLOWER_TOKEN={token} \\\n"),
+        &format!(
+            "FLOWER_TOKEN={token} flower worktree shell b1-dark-mode --as claude   # or --as codex, gemini, opencode\n"
+        ),
         "{\"mcpServers\": {\"flower\": {\"command\": \"flower\", \"args\": [\"mcp\"],\n  \"env\": {\"FLOWER_URL\": \"${FLOWER_URL}\"",
         "[mcp_servers.flower]\ncommand = \"flower\"\nargs = [\"mcp\"]\n",
+        "~/.claude.json",
+        "~/.codex/config.toml",
         "~/.gemini/settings.json",
+        "~/.config/opencode/opencode.json",
         "{\"mcp\": {\"flower\": {\"type\": \"local\", \"command\": [\"flower\", \"mcp\"]",
         &format!("http://127.0.0.1:{}/mcp", flower.port()),
         "flower claim 1 ",
@@ -30,7 +34,7 @@ fn a_packet_has_all_that_any_agent_needs() {
     }
     assert!(text.matches(token).count() == 1, "a secret is written once");
     // The command that asks for work prints one, too; each has a token of its own.
-    assert!(asked.contains("flower worktree shell b1-dark-mode -- ") && !asked.contains(token), "{asked}");
+    assert!(asked.contains("flower worktree shell b1-dark-mode --as claude ") && !asked.contains(token), "{asked}");
     // No token is in the log, only what it can be recognized by.
     let trace = flower.json(&["trace", "--limit", "10000"]).to_string();
     assert!(!trace.contains(token));

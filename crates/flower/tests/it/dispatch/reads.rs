@@ -67,7 +67,7 @@ impl Scene {
             "agents" => vec![self.other.agent.clone(), "absent".to_owned()],
             "projects" => vec!["other".to_owned(), "nothing".to_owned()],
             "images" => vec![self.image.clone(), "0".repeat(64)],
-            "tokens" => vec!["absent".to_owned()],
+            "tokens" | "shells" => vec!["absent".to_owned()],
             _ => vec![String::new()],
         };
         let fill = |value: &String| {

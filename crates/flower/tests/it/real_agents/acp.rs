@@ -16,7 +16,7 @@ use std::time::{Duration, Instant};
 const DEADLINE: Duration = Duration::from_secs(180);
 const KEY: &str = "dummy-key-without-owner";
 const TITLE: &str = "Greet flower";
-const WORKTREE: &str = "b1-greet-flower";
+pub(super) const WORKTREE: &str = "b1-greet-flower";
 /// What MAIN never has.
 const BROKEN: &str = "BROKEN.md";
 /// Only the question for a hand-over note has these words, and what is answered to it.
@@ -217,14 +217,14 @@ pub(super) const OPENCODE: Acp = Acp {
 
 /// A served repository with an accepted brief, and a flower that finds the agents on its PATH.
 pub(super) struct Field {
-    flower: Flower,
+    pub(super) flower: Flower,
     pub(super) model: Model,
     agent: &'static Acp,
     main: Snapshot,
 }
 
 impl Acp {
-    fn call(&self, name: &str, arguments: Value) -> Step {
+    pub(super) fn call(&self, name: &str, arguments: Value) -> Step {
         Step::call(&(self.tool)(name), arguments)
     }
 
@@ -245,7 +245,7 @@ fn failed(agent: &Acp, why: &'static str) -> Step {
 }
 
 /// Whether an entry of a transcript is of this kind and has these words.
-fn says(entry: &Value, kind: &str, words: &str) -> bool {
+pub(super) fn says(entry: &Value, kind: &str, words: &str) -> bool {
     entry["kind"] == kind && entry["text"].as_str().is_some_and(|text| text.contains(words))
 }
 
@@ -480,7 +480,7 @@ impl Field {
     }
 
     /// Reserves, notes, edits, builds, commits, tries to write MAIN in two ways, and hands back.
-    fn whole_work(&self) -> Vec<Step> {
+    pub(super) fn whole_work(&self) -> Vec<Step> {
         let (agent, main) = (self.agent, &self.flower.repo);
         let tree = tree(&self.flower, WORKTREE);
         let mut script = (agent.first)();
@@ -501,7 +501,7 @@ impl Field {
         assert_eq!(asked["worktree"], WORKTREE, "{asked:#}");
     }
 
-    fn agent(&self) -> Value {
+    pub(super) fn agent(&self) -> Value {
         let agents = self.flower.json(&["agent", "--all"]);
         agents.get(0).unwrap_or_else(|| panic!("no agent: {agents:#}")).clone()
     }
@@ -516,13 +516,13 @@ impl Field {
     }
 
     /// What the tools have answered, as far as it got.
-    fn results(&self) -> Vec<String> {
+    pub(super) fn results(&self) -> Vec<String> {
         let asked = self.model.asked();
         asked.into_iter().map(|asked| asked.results).max_by_key(Vec::len).unwrap_or_default()
     }
 
     /// The whole story, to find out why it failed.
-    fn told(&self) -> String {
+    pub(super) fn told(&self) -> String {
         let log = self.flower.run(&["agent", "log", &self.name(), "--all"]);
         format!("{}\n{:#}\n{:?}\n{:?}", log.stdout, self.agent(), self.model.trouble(), self.results())
     }

@@ -3,6 +3,7 @@
 
 mod acp;
 pub mod agent;
+mod by_hand;
 mod claude;
 mod codex;
 mod figures;

@@ -24,8 +24,8 @@ pub(super) async fn run(context: &Context, args: &ListArgs) -> Result<(), Proble
         if agents.is_empty() {
             let seen = if args.all { "" } else { "; `flower agent --all` includes ended ones" };
             return format!(
-                "flower runs no agent; give one a brief: `flower dispatch BRIEF --agent PROFILE`{seen}\n\
-                 agents that others started are the holders of dispatches: `flower dispatch`\n"
+                "no agent runs or has joined; give one a brief: `flower dispatch BRIEF --agent PROFILE`{seen}\n\
+                 start one by hand with the packet of `flower dispatch BRIEF`, and it is listed here\n"
             );
         }
         let now = jiff::Timestamp::now();

@@ -7,6 +7,7 @@ use flower_contract::error::Problem;
 use flower_contract::request::{NewDispatch, Packet};
 use flower_contract::view::{DispatchView, PacketView};
 use flower_core::readiness::DispatchKind;
+use serde::Serialize;
 
 #[derive(clap::Args)]
 pub(super) struct RequestArgs {
@@ -27,6 +28,14 @@ pub(super) struct RequestArgs {
     agents: Option<u64>,
 }
 
+/// A dispatch that waits for an agent with the packet, and the packet. No other answer about the dispatch has its token.
+#[derive(Serialize)]
+struct Requested {
+    #[serde(flatten)]
+    dispatch: DispatchView,
+    packet: PacketView,
+}
+
 pub(super) async fn run(context: &Context, brief: u64, args: RequestArgs) -> Result<(), Problem> {
     let client = context.client().await?;
     let RequestArgs { kind, agent, worktree, agents, .. } = args;
@@ -34,11 +43,14 @@ pub(super) async fn run(context: &Context, brief: u64, args: RequestArgs) -> Res
     give_keys(context, &client).await?;
     let dispatch: DispatchView = client.post(&format!("/api/briefs/{brief}/dispatches"), &body).await?;
     let needs_packet = dispatch.waits.iter().any(|reason| reason.code.waits_for_packet());
-    if context.json || !needs_packet {
+    if !needs_packet {
         return context.answer(&dispatch, |dispatch| page(dispatch, context.style));
     }
     let packet: PacketView =
         client.post(&format!("/api/dispatches/{}/packet", dispatch.id), &Packet::default()).await?;
+    if context.json {
+        return context.answer(&Requested { dispatch, packet }, |_| String::new());
+    }
     let again = format!("the packet follows; a fresh one: `flower dispatch packet {}`\n\n", dispatch.id);
     context.print(&format!("{}{}{}", page(&dispatch, context.style), context.style.dim(&again), packet.text))
 }
