@@ -13,9 +13,9 @@ use flower_core::Agent;
 use flower_core::worktree::Seal;
 use flower_jail::Spec;
 use std::ffi::OsString;
-use std::fs;
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 use std::sync::Arc;
+use std::{fs, io};
 
 pub(super) struct LaunchSpec {
     pub(super) launcher: Vec<OsString>,
@@ -86,7 +86,20 @@ impl Agents {
         }
         let network = self.profiles.network_for(profile, &place.project).await?;
         let notes = self.worktrees.bring_in_at_entry(place).await.into_iter().collect();
-        let mut spec = self.worktrees.approved_spec(place, Some(&network)).await?;
+        let spec = self.worktrees.approved_spec(place, Some(&network)).await?;
+        let equipment = self.lend_into(spec, profile, programs, &place.home());
+        let equipment = equipment.map_err(|error| self.home.problem(&place.folder, &error))?;
+        Ok(Equipment { notes, ..equipment })
+    }
+
+    /// Adds to a jail what a profile lends: programs, paths, variables, keys, and the login in the home of the jail.
+    pub(super) fn lend_into(
+        &self,
+        mut spec: Spec,
+        profile: &Profile,
+        programs: &[&Program],
+        home: &Path,
+    ) -> io::Result<Equipment> {
         spec.read.extend(profile.readable(&user_home()));
         for program in programs {
             spec.read.extend(program.read.iter().cloned());
@@ -101,9 +114,9 @@ impl Agents {
             }
         }
         let secrets = self.profiles.keys().secrets(profile).iter().map(|secret| secret.expose().to_owned()).collect();
-        let lent = credentials::lend(profile, &user_home(), &place.home())
-            .map_err(|error| self.home.problem(&place.folder, &error))?;
+        let lent = credentials::lend(profile, &user_home(), home)?;
         let file = lent.as_ref().and_then(|lent| fs::read_to_string(user_home().join(lent.below())).ok());
-        Ok(Equipment { spec, env, lent, secrets, credentials: file.unwrap_or_default(), notes })
+        let credentials = file.unwrap_or_default();
+        Ok(Equipment { spec, env, lent, secrets, credentials, notes: Vec::new() })
     }
 }

@@ -1,7 +1,7 @@
 //! Tries an agent: starts its program in a jail without any network, and opens a session. Nothing is asked of a model.
 
 use super::acp_driver::drain_early;
-use super::credentials;
+use super::launch_spec::Equipment;
 use super::opening::{OpenError, OpenedSession, Opening};
 use super::process::Process;
 use super::session_tools::{FlowerTools, Transport, may_be_the_server};
@@ -10,7 +10,6 @@ use crate::Agents;
 use crate::acp::{AUTH_REQUIRED, AcpError, Connection};
 use crate::notify::ChangeHints;
 use crate::profiles::config::{Config, Profile, Protocol};
-use crate::profiles::mask::Mask;
 use crate::profiles::program::Program;
 use crate::profiles::{Trial, identity, keys, user_home};
 use flower_contract::error::{Problem, ProblemKind};
@@ -29,8 +28,6 @@ use std::time::Duration;
 const TRIAL_TIMEOUT: Duration = Duration::from_secs(180);
 /// Stands where the token of a run would: a trial calls no tool.
 const NO_TOKEN: &str = "trial";
-
-type Environment = Vec<(OsString, OsString)>;
 
 /// The directories of a trial.
 struct TrialDirs {
@@ -88,12 +85,12 @@ impl Agents {
         let place = TrialDirs::make(folder.clone()).map_err(io)?;
         let transcript = Transcript::open(&place.folder.join("transcript"), ChangeHints::default(), "trial");
         let transcript = Arc::new(transcript.map_err(io)?);
-        let lent = credentials::lend(profile, &user_home(), &place.home).map_err(io)?;
-        let (launcher, env) = self.trial_jail(profile, program, &place).map_err(io)?;
-        let login = lent.as_ref().and_then(|lent| fs::read_to_string(place.home.join(lent.below())).ok());
-        let secrets: Vec<String> =
-            self.profiles.keys().secrets(profile).iter().map(|secret| secret.expose().to_owned()).collect();
-        transcript.set_mask(Arc::new(Mask::of_credentials(secrets, &login.unwrap_or_default())));
+        let equipment =
+            trial_jail(&place).and_then(|spec| self.lend_into(spec, profile, &[program], &place.home)).map_err(io)?;
+        transcript.set_mask(Arc::new(equipment.mask([])));
+        let Equipment { spec, env, lent, .. } = equipment;
+        let launcher = save_jail(&place, &spec).map_err(io)?;
+        let env: Vec<_> = env.into_iter().map(|(name, value)| (name.into(), value.into())).collect();
         let keyless = !profile.env.iter().any(|name| self.profiles.keys().has(name));
         let authenticate = lent.as_ref().filter(|_| keyless).and(profile.authenticate.clone());
         let mut command: Vec<OsString> = vec![program.path.clone().into()];
@@ -128,38 +125,6 @@ impl Agents {
         Ok(trial)
     }
 
-    /// A jail as a worktree has it, with an empty folder, and only a loopback device.
-    fn trial_jail(
-        &self,
-        profile: &Profile,
-        program: &Program,
-        place: &TrialDirs,
-    ) -> io::Result<(Vec<OsString>, Environment)> {
-        let mut spec = Spec::new(place.tree.clone());
-        let home = user_home();
-        spec.write.push(place.tree.clone());
-        spec.binds.push(Bind { from: place.home.clone(), at: home.clone(), write: true });
-        spec.binds.push(Bind { from: place.tmp.clone(), at: "/tmp".into(), write: true });
-        spec.env.insert("HOME".into(), home.to_string_lossy().into_owned());
-        spec.read.extend(profile.readable(&home));
-        spec.read.extend(program.read.iter().cloned());
-        spec.programs.extend(program.folders.iter().cloned());
-        let flower = std::env::current_exe()?;
-        spec.programs.extend(flower.parent().map(Path::to_owned));
-        spec.read.push(flower.clone());
-        spec.env.extend(profile.set.clone());
-        let mut env = Vec::new();
-        for name in &profile.env {
-            if let Some(value) = self.profiles.keys().value(name) {
-                spec.pass_env.push(name.clone());
-                env.push((name.into(), value.expose().into()));
-            }
-        }
-        let file = place.folder.join("jail.json");
-        spec.save(&file)?;
-        Ok((flower_jail::command(&flower, &file), env))
-    }
-
     /// Remembers that a session could be opened with this program.
     pub(super) fn record_trial(
         &self,
@@ -180,6 +145,27 @@ impl Agents {
         let (program, at, error) = (program.to_owned(), crate::now(), Some(in_words(error)));
         self.profiles.record_trial(profile, Trial { program, at, error, model: None, transport: None });
     }
+}
+
+/// A jail as a worktree has it, with an empty folder, and only a loopback device.
+fn trial_jail(place: &TrialDirs) -> io::Result<Spec> {
+    let mut spec = Spec::new(place.tree.clone());
+    let home = user_home();
+    spec.write.push(place.tree.clone());
+    spec.binds.push(Bind { from: place.home.clone(), at: home.clone(), write: true });
+    spec.binds.push(Bind { from: place.tmp.clone(), at: "/tmp".into(), write: true });
+    spec.env.insert("HOME".into(), home.to_string_lossy().into_owned());
+    let flower = std::env::current_exe()?;
+    spec.programs.extend(flower.parent().map(Path::to_owned));
+    spec.read.push(flower);
+    Ok(spec)
+}
+
+/// Saves the spec of a jail, and returns the command that runs a program in it.
+fn save_jail(place: &TrialDirs, spec: &Spec) -> io::Result<Vec<OsString>> {
+    let file = place.folder.join("jail.json");
+    spec.save(&file)?;
+    Ok(flower_jail::command(&std::env::current_exe()?, &file))
 }
 
 /// Opens a session with flower's tools over any transport that the agent takes. Returns its model.

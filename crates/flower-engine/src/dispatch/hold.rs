@@ -33,7 +33,7 @@ impl Dispatcher {
         let mut found = Vec::new();
         let unread = self.unread_since_claim(caller, dispatch).await?;
         if unread > 0 {
-            let text = format!("{unread} new in your inbox are not read");
+            let text = format!("your inbox has {unread} that you have not read");
             found.push((Hold::Unread, text, "read them: `check_inbox`, or `flower inbox`".to_owned()));
         }
         let (brief, name) = (dispatch.brief, caller.actor.name.clone());

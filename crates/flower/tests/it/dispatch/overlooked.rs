@@ -45,7 +45,7 @@ fn unread_messages_hold_a_hand_back_once() {
     work.commit(&flower, "cart.txt", "1");
     flower.ok(&["agent", "tell", &work.agent, "Stop: the price is wrong"]);
     let held = refusal(&work, &flower, &[]);
-    assert!(held.contains("1 new in your inbox") && held.contains("flower inbox"), "{held}");
+    assert!(held.contains("your inbox has 1 that you have not read") && held.contains("flower inbox"), "{held}");
     assert_eq!(show_dispatch(&flower, work.dispatch)["state"], "executing");
     work.lands(&flower);
 }
@@ -73,7 +73,7 @@ fn a_hand_back_without_commits_is_asked_about_once() {
     // A new reason holds it once more; the old one is not told again.
     flower.ok(&["agent", "tell", &work.agent, "Wait"]);
     let held = refusal(&work, &flower, &[]);
-    assert!(held.contains("1 new in your inbox") && !held.contains("no commit"), "{held}");
+    assert!(held.contains("your inbox has 1 that you have not read") && !held.contains("no commit"), "{held}");
     let back = work.hand_back(&flower, &[]);
     assert_eq!(back.code, 0, "{back:?}");
     assert!(back.stdout.contains("no commit of its own"), "{back:?}");

@@ -10,21 +10,28 @@ use crate::real_agents::wire::Reply;
 use serde_json::Value;
 use std::collections::BTreeSet;
 
-macro_rules! figures {
-    ($($agent:ident: $test:ident;)*) => { $(
-        #[test]
-        #[ignore = "starts a real agent: cargo xtask test --real-agents"]
-        fn $test() {
-            without_network(concat!("real_agents::figures::", stringify!($test)), || costs_little(&$agent));
-        }
-    )* };
+#[test]
+#[ignore = "starts a real agent: cargo xtask test --real-agents"]
+fn flower_costs_claude_little() {
+    without_network("real_agents::figures::flower_costs_claude_little", || costs_little(&CLAUDE));
 }
 
-figures! {
-    CLAUDE: flower_costs_claude_little;
-    CODEX: flower_costs_codex_little;
-    GEMINI: flower_costs_gemini_little;
-    OPENCODE: flower_costs_opencode_little;
+#[test]
+#[ignore = "starts a real agent: cargo xtask test --real-agents"]
+fn flower_costs_codex_little() {
+    without_network("real_agents::figures::flower_costs_codex_little", || costs_little(&CODEX));
+}
+
+#[test]
+#[ignore = "starts a real agent: cargo xtask test --real-agents"]
+fn flower_costs_gemini_little() {
+    without_network("real_agents::figures::flower_costs_gemini_little", || costs_little(&GEMINI));
+}
+
+#[test]
+#[ignore = "starts a real agent: cargo xtask test --real-agents"]
+fn flower_costs_opencode_little() {
+    without_network("real_agents::figures::flower_costs_opencode_little", || costs_little(&OPENCODE));
 }
 
 /// The shortest run: an edit, a commit and the hand-back.

@@ -1,6 +1,6 @@
 //! `flower brief new`
 
-use crate::cli::{Context, input, spec};
+use crate::cli::{Context, input, own_token, spec};
 use flower_contract::error::Problem;
 use flower_contract::request::NewBrief;
 use flower_contract::view::BriefView;
@@ -61,7 +61,9 @@ pub(super) async fn run(context: &Context, args: NewArgs) -> Result<(), Problem>
             0 => format!("flower brief plan {}", brief.number),
             _ => format!("flower brief accept {}", brief.number),
         };
-        let next = format!("in project {}; next: `{command}`", projects.join(", "));
+        // An agent proposes: another one accepts.
+        let next = if own_token().is_some() { "the operator's next step" } else { "next" };
+        let next = format!("in project {}; {next}: `{command}`", projects.join(", "));
         format!("{}{}\n", super::line(context, brief), context.style.dim(&next))
     })
 }
