@@ -258,6 +258,7 @@ fn the_python_sdk_does_the_work_of_a_worker() {
             ["add_note", { "brief": "all of them", "text": "x" }],
             ["reserve_paths", { "patterns": 7 }],
             ["hand_back", { "dispatch": dispatch, "fence": 99, "summary": "done" }],
+            ["create_brief", { "title": "Found on the way", "spec": "Another file." }],
             ["hand_back", { "dispatch": dispatch, "fence": 1, "summary": "done" }],
         ]);
         let said = drive(&flower, sdk, transport, &work.token, mode, brief, &calls);
@@ -315,7 +316,7 @@ fn the_inspector_lists_calls_and_reads() {
         // With `--strict` it fails if a schema would not work with every client.
         let (code, listed, said) = ask(&["--method", "tools/list", "--strict"]);
         let names: Vec<_> = listed["tools"].as_array().into_iter().flatten().map(|tool| &tool["name"]).collect();
-        assert!(code == Some(0) && names.contains(&&json!("hand_back")) && names.len() == 12, "{said}");
+        assert!(code == Some(0) && names.contains(&&json!("hand_back")) && names.len() == 13, "{said}");
         let (code, listed, said) = ask(&["--method", "resources/list"]);
         assert_eq!((code, &listed["resources"][0]["uri"]), (Some(0), &json!("flower://main")), "{said}");
         let (code, listed, said) = ask(&["--method", "resources/templates/list"]);
