@@ -51,7 +51,7 @@ test("an agent hears what it is told, and two windows see it", async ({ page, co
   await expect(page.getByRole("textbox", { name: "Message to play-1" })).toHaveValue("");
   for (const window of [page, other]) await expect(window.getByText("Please be kind").last()).toBeVisible();
   await page.getByRole("button", { name: "Ask for a note" }).click();
-  await expect(other.getByText("Leave a hand-over note now").last()).toBeVisible();
+  await expect(page.getByText("play-1 is asked for a note")).toBeVisible();
 });
 
 test("an agent is stopped only when that is confirmed, and its page stays", async ({ page, flower }) => {
