@@ -71,7 +71,8 @@ test("what changed meanwhile is told, and merged by hand on the new base", async
   await page.getByRole("button", { name: "Save version 3" }).click();
   await expect(spec(page).getByText("mine", { exact: true })).toBeVisible();
   await expect(spec(page).getByText("theirs", { exact: true }).first()).toBeVisible();
-  expect(flower.json<{ spec: { version: number } }>("brief", "show", String(number)).spec.version).toBe(3);
+  const version = () => flower.json<{ spec: { version: number } }>("brief", "show", String(number)).spec.version;
+  await expect.poll(version).toBe(3);
 });
 
 test("what is typed survives leaving and reloading, and can be discarded and brought back", async ({
