@@ -74,7 +74,7 @@ describe("an item of the inbox", () => {
     await vi.waitFor(() => expect(sent()).toHaveLength(1));
   });
 
-  it("has a reply only where somebody has written", () => {
+  it("offers a reply to a message, and none to a notice of flower itself", () => {
     show(item("message", { cause: "message_received", seq: 7 }));
     expect(screen.getByRole("textbox", { name: "Reply to play-1" })).toBeTruthy();
     cleanup();

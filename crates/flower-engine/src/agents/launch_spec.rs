@@ -30,7 +30,7 @@ pub(super) struct LaunchSpec {
     pub(super) program: String,
 }
 
-/// What a profile lends to a program in the jail of a worktree, whoever starts the program.
+/// A jail with everything that a profile lends to it. flower starts agents in it, and a person opens shells in it.
 pub(super) struct Equipment {
     pub(super) spec: Spec,
     pub(super) env: Vec<(String, String)>,

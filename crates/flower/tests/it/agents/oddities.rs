@@ -57,7 +57,9 @@ fn an_agent_without_tools_is_noticed_and_told_the_command_line() {
     assert!(log.contains("has not asked for flower's tools over standard input and output within 1 s"), "{log}");
     assert!(log.contains("the prompt tells the command line instead"), "{log}");
     assert!(log.contains("run `flower handback 1 --fence 1 --summary"), "{log}");
-    stage.until("an agent that has ended needs nobody", || stage.inbox("message").is_empty().then_some(()));
+    stage.until("the item leaves the inbox when its agent has ended", || {
+        stage.inbox("message").is_empty().then_some(())
+    });
 }
 
 #[test]
