@@ -177,19 +177,25 @@ fn a_run_ends_when_its_worktree_moves_or_it_is_cancelled() {
     assert_eq!(flower.api("GET", "/api/worktrees/one/check?project=repo").send().status, 404);
 }
 
+/// Checks `one`, and lands `two` while the first check runs. Gives the exit code and the run.
+fn checked_while_two_lands(flower: &Flower, mark: u64) -> (i32, Value) {
+    let command = flower.command(&["check", "one", "--json"]);
+    let waits = thread::spawn(move || finish(command));
+    eventually("it runs", || (!running(mark).is_empty()).then_some(()));
+    lands(flower, "two");
+    let output = waits.join().unwrap();
+    let run: Value = serde_json::from_str(&output.stdout).unwrap_or_else(|error| panic!("{error}: {output:?}"));
+    (output.code, run)
+}
+
 #[test]
 fn a_landing_that_is_ready_goes_first_and_the_run_starts_over_on_its_merge() {
     let mark = mark();
     let flower = serving(&[("flower.toml", &check(&format!("ls; test -e two || sleep {mark}")))]);
     change(&flower, "one", "x", "x\n");
     change(&flower, "two", "two", "x\n");
-    let command = flower.command(&["check", "one", "--json"]);
-    let waits = thread::spawn(move || finish(command));
-    eventually("it runs", || (!running(mark).is_empty()).then_some(()));
-    lands(&flower, "two");
-    let output = waits.join().unwrap();
-    let run: Value = serde_json::from_str(&output.stdout).unwrap_or_else(|error| panic!("{error}: {output:?}"));
-    assert_eq!((output.code, outcomes(&run)), (0, vec!["test: passed".to_owned()]), "{run:#}");
+    let (code, run) = checked_while_two_lands(&flower, mark);
+    assert_eq!((code, outcomes(&run)), (0, vec!["test: passed".to_owned()]), "{run:#}");
     says(&run["checks"][0]["log"], "two");
     assert_eq!(run["merge"]["onto"], tip(&flower), "{run:#}");
     assert_ended(mark);
@@ -203,12 +209,7 @@ fn a_run_that_a_landing_refuses_still_names_what_is_not_committed_and_others() {
     put(&flower, &tree(&flower, "one").join("later"), "not committed\n");
     change(&flower, "two", "two", "x\n");
     change(&flower, "two", "README.md", "two\n");
-    let command = flower.command(&["check", "one", "--json"]);
-    let waits = thread::spawn(move || finish(command));
-    eventually("it runs", || (!running(mark).is_empty()).then_some(()));
-    lands(&flower, "two");
-    let output = waits.join().unwrap();
-    let run: Value = serde_json::from_str(&output.stdout).unwrap_or_else(|error| panic!("{error}: {output:?}"));
+    let (_, run) = checked_while_two_lands(&flower, mark);
     says(&run["reason"], "it does not merge with MAIN in README.md");
     says(&run["notes"], "1 file is changed and not committed");
     assert_eq!(run["others"][0]["worktree"], "two", "{run:#}");

@@ -93,10 +93,7 @@ pub fn does_its_work(stage: &Stage, agent: Agent) {
     script.push((agent.shell)(&format!("git add {FILE}")));
     script.push((agent.shell)("git commit --message 'Greet flower'"));
     script.push(Step::call(&tool("add_note"), json!({ "brief": brief, "text": "The greeting names flower." })));
-    script.push(Step::call_with(&tool("hand_back"), move |results| {
-        let fence = number_in(&results[claimed], "fence")?;
-        Ok(json!({ "dispatch": dispatch, "fence": fence, "summary": "It greets flower." }))
-    }));
+    script.push(hands_back(&tool("hand_back"), dispatch, claimed));
     script.push(Step::say("It is handed back."));
     let steps = script.len();
     stage.model.play(script);
@@ -117,6 +114,14 @@ pub fn does_its_work(stage: &Stage, agent: Agent) {
     stage.assert_landed();
 }
 
+/// Hands back with the fence that the result of the claim has.
+fn hands_back(tool: &str, dispatch: u64, claimed: usize) -> Step {
+    Step::call_with(tool, move |results| {
+        let fence = number_in(&results[claimed], "fence")?;
+        Ok(json!({ "dispatch": dispatch, "fence": fence, "summary": "It greets flower." }))
+    })
+}
+
 /// The shortest run with a packet: two calls of flower.
 pub fn calls_flower_twice(stage: &Stage, agent: Agent) {
     let dispatch = stage.dispatch;
@@ -125,10 +130,7 @@ pub fn calls_flower_twice(stage: &Stage, agent: Agent) {
     let claimed = script.len();
     script.push(Step::call(&tool("start_work"), json!({ "dispatch": dispatch })));
     script.push((agent.shell)(&format!("echo '{AFTER}' > {FILE} && git commit --all --message 'Greet flower'")));
-    script.push(Step::call_with(&tool("hand_back"), move |results| {
-        let fence = number_in(&results[claimed], "fence")?;
-        Ok(json!({ "dispatch": dispatch, "fence": fence, "summary": "It greets flower." }))
-    }));
+    script.push(hands_back(&tool("hand_back"), dispatch, claimed));
     script.push(Step::say("It is handed back."));
     let steps = script.len();
     stage.model.play(script);
